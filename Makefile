@@ -73,8 +73,8 @@ JETSON_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fakes/jetson/*.c)
 FAKE_CUDA_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fakes/cuda/*.c))
 # Kernels whose threads share nothing, built for the CPU.
 FAKE_CUDA_KERNELS := $(addprefix $(BUILD)/tests/fakes/cuda/kernels/,$(addsuffix .o,blur/blur canny/canny convert/convert \
-                       demosaic/demosaic difference/difference flip/flip gradient/gradient gradient/operator gray/gray mask/mask morphology/morphology \
-                       motion/motion overlay/mark overlay/overlay threshold/threshold))
+                       demosaic/demosaic flip/flip gpu/point gradient/gradient gradient/operator morphology/morphology motion/motion \
+                       overlay/mark overlay/overlay))
 FAKE_CUDA_IMAGES := $(BUILD)/tests/fakes/cuda/gpu_images.o
 FAKE_CUDA_PROGRAMS := $(PROGRAMS:$(BUILD)/%=$(BUILD)/tests/fakes/cuda/%)
 # check_gpu with that driver: most kernels' own code, computed by the CPU.

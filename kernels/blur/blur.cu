@@ -17,10 +17,13 @@
 //
 // Arithmetic. Two pixels in 16 bit lanes: 256 * 255 + 128 is less than 2^16. Blur 3 comes 16 times
 // too large, so that both have their result in the upper byte of a lane.
-#include "kernels/blur/blur_cuda.h"
 #include "kernels/gpu/stencil.cuh"
 
 namespace {
+
+struct blur_parameters {
+    gpu_job job;
+};
 
 // The upper bytes of four lanes, as four pixels.
 __device__ __forceinline__ uint32_t upper_bytes(uint32_t even, uint32_t odd)
@@ -63,7 +66,7 @@ template <int SIDE> struct binomial {
                6 * l[2].sums[k];
     }
 
-    static __device__ __forceinline__ void make(const blur_cuda &, const line *l,
+    static __device__ __forceinline__ void make(const blur_parameters &, const line *l,
                                                 uint32_t (&words)[WORDS])
     {
 #pragma unroll
@@ -75,10 +78,12 @@ template <int SIDE> struct binomial {
 
 } // namespace
 
-#define DEFINE_KERNEL(side)                                                                        \
-    extern "C" __global__ void __launch_bounds__(THREADS_MAX) blur_##side(blur_cuda p)             \
-    {                                                                                              \
-        make_picture<binomial<side>, binomial<side>, BLUR_CUDA_ROWS>(p, true);                     \
-    }
+extern "C" __global__ void __launch_bounds__(THREADS_MAX) blur_3(gpu_job job)
+{
+    make_picture<binomial<3>, binomial<3>, JOB_ROWS>(blur_parameters{job}, true);
+}
 
-BLUR_CUDA_KERNELS(DEFINE_KERNEL)
+extern "C" __global__ void __launch_bounds__(THREADS_MAX) blur_5(gpu_job job)
+{
+    make_picture<binomial<5>, binomial<5>, JOB_ROWS>(blur_parameters{job}, true);
+}

@@ -41,8 +41,8 @@
 // a bound that costs one OR a pair; n is 0 there, and as a neighbour of a candidate it may be
 // anything up to the limit.
 #include "kernels/canny/canny_cuda.h"
+#include "kernels/gpu/gray.cuh"
 #include "kernels/gradient/magnitude.cuh"
-#include "kernels/gray/gray.cuh"
 
 namespace {
 
@@ -69,11 +69,10 @@ template <class format>
 __device__ __forceinline__ canny_columns columns_of(const canny_cuda &p, uint32_t x, uint32_t row)
 {
     constexpr int32_t WORD = WIDTH * format::BYTES;
-    uint32_t last = p.width - 1 - x;
+    uint32_t last = p.job.width - 1 - x;
 
-    return canny_columns{reinterpret_cast<const uint8_t *>(p.input) + (size_t)row * p.input_stride +
-                             (size_t)x * format::BYTES,
-                         x, last, x > 0 ? -WORD : 0, last >= WIDTH ? WORD : 0};
+    return canny_columns{input_row(p.job, 0, row) + (size_t)x * format::BYTES, x, last,
+                         x > 0 ? -WORD : 0, last >= WIDTH ? WORD : 0};
 }
 
 template <class format> __device__ __forceinline__ uint32_t load_word(const uint8_t *from)
@@ -123,7 +122,7 @@ __device__ __forceinline__ grays load_grays(const canny_cuda &p, canny_columns &
 {
     grays g = VECTOR ? load_vectors<format>(c) : load_bytes<format>(c);
 
-    c.from += y < p.height - 1 ? p.input_stride : 0;
+    c.from += y < p.job.height - 1 ? p.job.input_stride[0] : 0;
     return g;
 }
 
@@ -251,8 +250,8 @@ __device__ __forceinline__ uint32_t suppress(const levels_cuda_limits &limits, c
 template <class format, bool VECTOR>
 __device__ __forceinline__ void make_column(const canny_cuda &p, uint32_t x, uint32_t y)
 {
-    uint32_t end = y + min(p.rows, p.height - y);
-    uint32_t at = y * p.marks_stride + x / WIDTH;
+    uint32_t end = y + min(p.job.rows, p.job.height - y);
+    uint32_t at = y * p.job.output_stride[0] + x / WIDTH;
     canny_columns c = columns_of<format>(p, x, y > 2 ? y - 2 : 0);
     grays rows[3];
     gradients g[2];
@@ -260,7 +259,7 @@ __device__ __forceinline__ void make_column(const canny_cuda &p, uint32_t x, uin
 
     auto load = [&](uint32_t row) { return load_grays<format, VECTOR>(p, c, row); };
     auto square = [&](uint32_t row, int first, gradients &g) {
-        return measure<VECTOR>(p.limits.quiet, c, row < p.height, rows[first % 3],
+        return measure<VECTOR>(p.limits.quiet, c, row < p.job.height, rows[first % 3],
                                rows[(first + 1) % 3], rows[(first + 2) % 3], g);
     };
 
@@ -285,21 +284,21 @@ __device__ __forceinline__ void make_column(const canny_cuda &p, uint32_t x, uin
             if (s[(i + 1) % 3].loud) {
                 found = suppress(p.limits, g[i % 2], s[i % 3], s[(i + 1) % 3], s[(i + 2) % 3]);
             }
-            reinterpret_cast<uint8_t *>(p.marks)[at] = (uint8_t)found;
-            at += p.marks_stride;
+            reinterpret_cast<uint8_t *>(p.job.output[0])[at] = (uint8_t)found;
+            at += p.job.output_stride[0];
         }
     }
 }
 
 template <class format> __device__ __forceinline__ void make_marks(const canny_cuda &p)
 {
-    uint32_t x = tile_x() / PIXELS * WIDTH, y = tile_y(p.rows);
+    uint32_t x = tile_x() / PIXELS * WIDTH, y = tile_y(p.job.rows);
 
-    if (x >= p.width || y >= p.height) {
+    if (x >= p.job.width || y >= p.job.height) {
         return;
     }
-    if (aligned(p.input | p.input_stride, vector_bytes<WIDTH * format::BYTES>) &&
-        (x + 2 * WIDTH <= p.width || x + WIDTH == p.width)) {
+    if (aligned(p.job.input[0] | p.job.input_stride[0], vector_bytes<WIDTH * format::BYTES>) &&
+        (x + 2 * WIDTH <= p.job.width || x + WIDTH == p.job.width)) {
         make_column<format, true>(p, x, y);
     } else {
         make_column<format, false>(p, x, y);
@@ -314,7 +313,7 @@ template <class format> __device__ __forceinline__ void make_marks(const canny_c
         make_marks<format>(p);                                                                     \
     }
 
-CANNY_CUDA_KERNELS(DEFINE_KERNEL)
+JOB_LAYOUTS(DEFINE_KERNEL)
 
 extern "C" __global__ void __launch_bounds__(THREADS_MAX) canny_planar_median(canny_cuda p)
 {

@@ -3,12 +3,10 @@
 #include "kernels/canny/canny.h"
 #include "kernels/canny/canny_cuda.h"
 #include "kernels/canny/hysteresis_cuda.h"
-#include "kernels/gray/gray_cuda.h"
+#include "kernels/gpu/point_cuda.h"
 #include "kernels/levels/levels_gpu.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 
 #define ALIGN 256
 #define KERNELS 3
@@ -16,7 +14,6 @@
 #define THREADS 1024
 
 struct canny_gpu {
-    uint64_t memory; // owned device memory of all that lies between the kernels
     struct CUfunc_st *functions[KERNELS];
     struct levels_cuda_limits limits;
     struct levels_gpu levels;          // by the median
@@ -73,10 +70,9 @@ static uint64_t take_memory(size_t *size, size_t bytes)
 static int make_memory(struct gpu_stage *stage, const struct frame_layout *camera,
                        struct error *error)
 {
-    const struct cuda_driver *driver = gpu_driver(stage->gpu);
-    struct canny_gpu *state = stage->state;
-    struct hysteresis_cuda *h = &state->hysteresis;
+    struct hysteresis_cuda *h = &((struct canny_gpu *)stage->state)->hysteresis;
     size_t size = 0, tiles;
+    uint64_t memory = 0;
     int r;
 
     h->width = camera->width;
@@ -91,18 +87,13 @@ static int make_memory(struct gpu_stage *stage, const struct frame_layout *camer
     h->edges = take_memory(&size, sizeof(uint32_t) * h->tile_stride * h->height);
     h->borders = take_memory(&size, sizeof(struct hysteresis_cuda_border) * tiles);
     h->parents = take_memory(&size, sizeof(uint32_t) * HYSTERESIS_CUDA_PLACES * (tiles + 1));
-    r = cuda_driver_check(driver, driver->mem_alloc(&state->memory, size),
-                          "allocating what lies between Canny's kernels", error);
-    if (r == 0) {
-        // Words of marks are read whole, past the picture's width, too.
-        r = cuda_driver_check(driver,
-                              driver->mem_clear(state->memory, 0, size, gpu_stream(stage->gpu)),
-                              "clearing what lies between Canny's kernels", error);
-        h->marks += state->memory;
-        h->edges += state->memory;
-        h->borders += state->memory;
-        h->parents += state->memory;
-    }
+    // It is cleared, because words of marks are read whole, past the picture's width, too.
+    r = gpu_stage_add_memory(stage, NULL, size, "what lies between Canny's kernels", error,
+                             &memory);
+    h->marks += memory;
+    h->edges += memory;
+    h->borders += memory;
+    h->parents += memory;
     return r;
 }
 
@@ -132,37 +123,31 @@ static int init_median(struct gpu_stage *stage, const struct gpu_stage_setup *se
                        struct error *error)
 {
     struct canny_gpu *state = stage->state;
-    int r = levels_gpu_init(&state->levels, stage->gpu, "levels_median", error);
+    int r = levels_gpu_init(&state->levels, stage, "levels_median", error);
 
     if (r < 0 || !setup->first || !setup->mapped) {
         return r;
     }
-    r = gpu_plane_init(&state->gray, stage->gpu, setup->camera->width, setup->camera->height,
-                       error);
+    r = gpu_stage_add_plane(stage, setup->camera->width, setup->camera->height, error,
+                            &state->gray);
     return r < 0 ? r
-                 : gpu_stage_add_kernel(stage, CONFIG_KERNEL_GRAY, "gray_planar_full",
-                                        (struct gpu_tile){TILE_CUDA_PIXELS, GRAY_CUDA_ROWS}, error);
+                 : gpu_stage_add_kernel(stage, CONFIG_KERNEL_GRAY,
+                                        (struct gpu_tile){JOB_PIXELS, JOB_ROWS_CHROMA}, error,
+                                        "point_gray_planar_full");
 }
 
 static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
 {
-    struct canny_gpu *state = calloc(1, sizeof *state);
-    char name[64];
-    int r;
+    struct canny_gpu *state = stage->state;
+    int r = is_by_median(setup) ? init_median(stage, setup, error) : 0;
 
-    if (!state) {
-        return error_set(error, -ENOMEM, "no memory for Canny on the GPU");
-    }
-    stage->state = state;
     state->limits = limits_of(options_of(setup));
     state->hysteresis.flat = gpu_stage_limited(setup) ? 16 : 0;
     state->hysteresis.edge = gpu_stage_limited(setup) ? 235 : 255;
-    snprintf(name, sizeof name, "canny_%s%s", gpu_stage_layout(setup),
-             is_by_median(setup) ? "_median" : "");
-    r = is_by_median(setup) ? init_median(stage, setup, error) : 0;
     if (r == 0) {
-        r = gpu_stage_add_kernel(stage, CONFIG_KERNEL_CANNY, name,
-                                 (struct gpu_tile){CANNY_CUDA_PIXELS, rows_for(setup)}, error);
+        r = gpu_stage_add_kernel(
+            stage, CONFIG_KERNEL_CANNY, (struct gpu_tile){CANNY_CUDA_PIXELS, rows_for(setup)},
+            error, "canny_%s%s", gpu_stage_layout(setup), is_by_median(setup) ? "_median" : "");
     }
     if (r == 0) {
         canny_kernel(stage)->rows_vary = true;
@@ -171,59 +156,35 @@ static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, st
     return r < 0 ? r : make_memory(stage, setup->camera, error);
 }
 
-static void finish(struct gpu_stage *stage)
-{
-    struct canny_gpu *state = stage->state;
-
-    if (state && state->memory && !gpu_is_lost(stage->gpu)) {
-        gpu_driver(stage->gpu)->mem_free(state->memory);
-    }
-    if (state) {
-        gpu_plane_finish(&state->gray, stage->gpu);
-        levels_gpu_finish(&state->levels, stage->gpu);
-    }
-    free(state);
-}
-
 // Brings the luma into the plane, which takes its place.
 static int add_gray(struct gpu_stage *stage, struct gpu_picture *input, struct gpu_chain *chain,
                     struct error *error)
 {
-    const struct gpu_plane *gray = &((const struct canny_gpu *)stage->state)->gray;
-    struct gray_cuda parameters = {
-        .input = input->planes[0].address,
-        .output = gray->address,
-        .input_stride = input->planes[0].stride,
-        .output_stride = gray->stride,
-        .width = input->width,
-        .height = input->height,
-    };
+    const struct gpu_plane *plane = &((const struct canny_gpu *)stage->state)->gray;
+    struct gpu_picture gray = {{{plane->address, plane->stride}}, input->width, input->height};
+    struct point_cuda parameters = {0};
 
-    input->planes[0].address = gray->address;
-    input->planes[0].stride = gray->stride;
-    return gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters, NULL,
-                         input->width, input->height, error);
+    gpu_job_set(&parameters.job, input, &gray);
+    *input = gray;
+    return gpu_chain_add(chain, &stage->kernels[0], &parameters.job, sizeof parameters, error);
 }
 
 static int add_marks(struct gpu_stage *stage, const struct gpu_picture *input,
                      struct gpu_chain *chain, struct error *error)
 {
     const struct canny_gpu *state = stage->state;
+    const struct gpu_picture marks = {
+        .planes[0] = {state->hysteresis.marks, state->hysteresis.marks_stride}};
     struct canny_cuda parameters = {
-        .input = input->planes[0].address,
-        .marks = state->hysteresis.marks,
-        .input_stride = input->planes[0].stride,
-        .marks_stride = state->hysteresis.marks_stride,
-        .width = input->width,
-        .height = input->height,
         .limits = state->limits,
         .found = state->levels.state + offsetof(struct levels_cuda_state, limits),
     };
     int r = state->levels.state ? levels_gpu_add(&state->levels, input, chain, error) : 0;
 
+    gpu_job_set(&parameters.job, input, &marks);
     return r < 0 ? r
-                 : gpu_chain_add(chain, canny_kernel(stage), &parameters, sizeof parameters,
-                                 &parameters.rows, input->width, input->height, error);
+                 : gpu_chain_add(chain, canny_kernel(stage), &parameters.job, sizeof parameters,
+                                 error);
 }
 
 static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
@@ -251,5 +212,8 @@ static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
     return r;
 }
 
-const struct gpu_stage_ops canny_gpu_ops = {
-    .name = "canny", .takes = takes, .init = init, .finish = finish, .launch = launch};
+const struct gpu_stage_ops canny_gpu_ops = {.name = "canny",
+                                            .state_size = sizeof(struct canny_gpu),
+                                            .takes = takes,
+                                            .init = init,
+                                            .launch = launch};

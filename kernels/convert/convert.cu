@@ -16,6 +16,7 @@
 // and strides are multiples of a source's ALIGN (plane 0) and CHROMA_ALIGN, those of the output
 // of 8; other tiles go byte by byte through the same arithmetic.
 #include "kernels/convert/convert.cuh"
+#include "kernels/convert/convert_cuda.h"
 
 namespace {
 
@@ -27,7 +28,7 @@ struct convert_to_nv12 {
         nv12_tile tile;
 
         source::template load<VECTOR>(p, x, y, tile);
-        store_nv12<VECTOR>(p, x, y, tile);
+        store_nv12<VECTOR>(p.job, x, y, tile);
     }
 };
 
@@ -36,23 +37,22 @@ struct convert_to_rgb3 {
     static __device__ __forceinline__ void make(const convert_cuda &p, uint32_t x, uint32_t y)
     {
         constexpr int STEP = source::BYTES;
-        uint8_t *__restrict__ output = reinterpret_cast<uint8_t *>(p.output[0]);
 
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
             uint32_t raw[STEP * WORDS], words[3 * WORDS], pixels[PIXELS];
 
-            if (y + i >= p.height) {
+            if (y + i >= p.job.height) {
                 return;
             }
-            source::template load_pixels<VECTOR>(p, x, y + i, raw);
+            source::template load_pixels<VECTOR>(p.job, x, y + i, raw);
 #pragma unroll
             for (int k = 0; k < PIXELS; k++) {
                 pixels[k] = source::rgb_of(raw, k);
             }
             pack_rgb3(pixels, words);
-            store_words<VECTOR>(output + (size_t)(y + i) * p.output_stride[0] + 3 * x, words,
-                                3 * (p.width - x));
+            store_words<VECTOR>(output_row(p.job, 0, y + i) + 3 * (size_t)x, words,
+                                3 * (p.job.width - x));
         }
     }
 };
@@ -62,10 +62,10 @@ __device__ __forceinline__ void make_picture(const convert_cuda &p)
 {
     uint32_t x = tile_x(), y = tile_y(ROWS);
 
-    if (x >= p.width || y >= p.height) {
+    if (x >= p.job.width || y >= p.job.height) {
         return;
     }
-    if (takes_vectors<source>(p) && x + PIXELS <= p.width) {
+    if (takes_vectors<source>(p.job) && x + PIXELS <= p.job.width) {
         target::template make<source, true>(p, x, y);
     } else {
         target::template make<source, false>(p, x, y);
@@ -74,14 +74,19 @@ __device__ __forceinline__ void make_picture(const convert_cuda &p)
 
 } // namespace
 
-#define DEFINE_KERNEL(source, target)                                                              \
+#define DEFINE_KERNEL(format, target)                                                              \
     extern "C" __global__ void __launch_bounds__(THREADS_MAX)                                      \
-        convert_##source##_##target(convert_cuda p)                                                \
+        convert_##format##_##target(convert_cuda p)                                                \
     {                                                                                              \
-        make_picture<from_##source, convert_to_##target>(p);                                       \
+        make_picture<from_##format, convert_to_##target>(p);                                       \
     }
+#define TO_NV12(format, layout) DEFINE_KERNEL(format, nv12)
+#define TO_RGB3(format, layout) DEFINE_KERNEL(format, rgb3)
 
-CONVERT_CUDA_KERNELS(DEFINE_KERNEL)
+JOB_YUV_FORMATS(TO_NV12)
+JOB_RGB_FORMATS(TO_NV12)
+TO_RGB3(grey, planar)
+JOB_RGB_FORMATS(TO_RGB3)
 
 extern "C" __global__ void __launch_bounds__(THREADS_MAX) convert_rgb3_nv12_full(convert_cuda p)
 {

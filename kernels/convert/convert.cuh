@@ -5,12 +5,11 @@
 // CHROMA_ALIGN (the others) and a tile lies within the picture, else byte by byte.
 #pragma once
 
-#include "kernels/convert/convert_cuda.h"
-#include "kernels/gray/gray.cuh"
+#include "kernels/gpu/gray.cuh"
 
 namespace {
 
-constexpr int ROWS = CONVERT_CUDA_ROWS;
+constexpr int ROWS = JOB_ROWS_CHROMA;
 
 // What a tile of NV12 is made of, and its gray, which of YUV is the luma.
 struct nv12_tile {
@@ -20,13 +19,10 @@ struct nv12_tile {
 // N words from byte `x` on of row `y` of a plane, below the picture its last row; `count` bytes are
 // left in the row.
 template <bool VECTOR, int VECTOR_BYTES, int N>
-__device__ __forceinline__ void load_row(const convert_cuda &p, int plane, uint32_t x, uint32_t y,
+__device__ __forceinline__ void load_row(const gpu_job &j, int plane, uint32_t x, uint32_t y,
                                          uint32_t rows, uint32_t count, uint32_t (&words)[N])
 {
-    const uint8_t *__restrict__ from = reinterpret_cast<const uint8_t *>(p.input[plane]) +
-                                       (size_t)min(y, rows - 1) * p.input_stride[plane] + x;
-
-    load_bytes<VECTOR, VECTOR_BYTES>(from, count, words);
+    load_bytes<VECTOR, VECTOR_BYTES>(input_row(j, plane, min(y, rows - 1)) + x, count, words);
 }
 
 // Of four bytes each: (a + b + 1) >> 1.
@@ -54,14 +50,13 @@ __device__ __forceinline__ void interleave(uint32_t u, uint32_t v, uint32_t (&pa
 }
 
 // Sources. ALIGN of plane 0 and CHROMA_ALIGN of the others are what vectors want; load() makes the
-// tile at (x, y).
+// tile at (x, y) of the parameters' job.
 template <bool VECTOR>
-__device__ __forceinline__ void load_luma(const convert_cuda &p, uint32_t x, uint32_t y,
-                                          nv12_tile &tile)
+__device__ __forceinline__ void load_luma(const gpu_job &j, uint32_t x, uint32_t y, nv12_tile &tile)
 {
 #pragma unroll
     for (int i = 0; i < ROWS; i++) {
-        load_row<VECTOR, 8>(p, 0, x, y + i, p.height, p.width - x, tile.luma[i]);
+        load_row<VECTOR, 8>(j, 0, x, y + i, j.height, j.width - x, tile.luma[i]);
         tile.gray[i][0] = tile.luma[i][0];
         tile.gray[i][1] = tile.luma[i][1];
     }
@@ -77,17 +72,18 @@ struct from_grey {
     }
 
     template <bool VECTOR>
-    static __device__ __forceinline__ void load_pixels(const convert_cuda &p, uint32_t x,
-                                                       uint32_t y, uint32_t (&raw)[WORDS])
+    static __device__ __forceinline__ void load_pixels(const gpu_job &j, uint32_t x, uint32_t y,
+                                                       uint32_t (&raw)[WORDS])
     {
-        load_row<VECTOR, ALIGN>(p, 0, x, y, p.height, p.width - x, raw);
+        load_row<VECTOR, ALIGN>(j, 0, x, y, j.height, j.width - x, raw);
     }
 
-    template <bool VECTOR>
-    static __device__ __forceinline__ void load(const convert_cuda &p, uint32_t x, uint32_t y,
+    template <bool VECTOR, class parameters>
+    static __device__ __forceinline__ void load(const parameters &p, uint32_t x, uint32_t y,
                                                 nv12_tile &tile)
     {
-        load_luma<VECTOR>(p, x, y, tile);
+        const gpu_job &j = p.job;
+        load_luma<VECTOR>(j, x, y, tile);
         tile.chroma[0] = tile.chroma[1] = 0x80808080;
     }
 };
@@ -95,12 +91,13 @@ struct from_grey {
 struct from_nv12 {
     static constexpr int ALIGN = 8, CHROMA_ALIGN = 8;
 
-    template <bool VECTOR>
-    static __device__ __forceinline__ void load(const convert_cuda &p, uint32_t x, uint32_t y,
+    template <bool VECTOR, class parameters>
+    static __device__ __forceinline__ void load(const parameters &p, uint32_t x, uint32_t y,
                                                 nv12_tile &tile)
     {
-        load_luma<VECTOR>(p, x, y, tile);
-        load_row<VECTOR, 8>(p, 1, x, y / 2, (p.height + 1) / 2, (p.width - x + 1) / 2 * 2,
+        const gpu_job &j = p.job;
+        load_luma<VECTOR>(j, x, y, tile);
+        load_row<VECTOR, 8>(j, 1, x, y / 2, (j.height + 1) / 2, (j.width - x + 1) / 2 * 2,
                             tile.chroma);
     }
 };
@@ -108,14 +105,15 @@ struct from_nv12 {
 struct from_nv21 {
     static constexpr int ALIGN = 8, CHROMA_ALIGN = 8;
 
-    template <bool VECTOR>
-    static __device__ __forceinline__ void load(const convert_cuda &p, uint32_t x, uint32_t y,
+    template <bool VECTOR, class parameters>
+    static __device__ __forceinline__ void load(const parameters &p, uint32_t x, uint32_t y,
                                                 nv12_tile &tile)
     {
+        const gpu_job &j = p.job;
         uint32_t vu[WORDS];
 
-        load_luma<VECTOR>(p, x, y, tile);
-        load_row<VECTOR, 8>(p, 1, x, y / 2, (p.height + 1) / 2, (p.width - x + 1) / 2 * 2, vu);
+        load_luma<VECTOR>(j, x, y, tile);
+        load_row<VECTOR, 8>(j, 1, x, y / 2, (j.height + 1) / 2, (j.width - x + 1) / 2 * 2, vu);
 #pragma unroll
         for (int i = 0; i < WORDS; i++) {
             tile.chroma[i] = __byte_perm(vu[i], 0, 0x2301);
@@ -126,15 +124,16 @@ struct from_nv21 {
 struct from_yu12 {
     static constexpr int ALIGN = 8, CHROMA_ALIGN = 4;
 
-    template <bool VECTOR>
-    static __device__ __forceinline__ void load(const convert_cuda &p, uint32_t x, uint32_t y,
+    template <bool VECTOR, class parameters>
+    static __device__ __forceinline__ void load(const parameters &p, uint32_t x, uint32_t y,
                                                 nv12_tile &tile)
     {
-        uint32_t rows = (p.height + 1) / 2, count = (p.width - x + 1) / 2, u[1], v[1];
+        const gpu_job &j = p.job;
+        uint32_t rows = (j.height + 1) / 2, count = (j.width - x + 1) / 2, u[1], v[1];
 
-        load_luma<VECTOR>(p, x, y, tile);
-        load_row<VECTOR, 4>(p, 1, x / 2, y / 2, rows, count, u);
-        load_row<VECTOR, 4>(p, 2, x / 2, y / 2, rows, count, v);
+        load_luma<VECTOR>(j, x, y, tile);
+        load_row<VECTOR, 4>(j, 1, x / 2, y / 2, rows, count, u);
+        load_row<VECTOR, 4>(j, 2, x / 2, y / 2, rows, count, v);
         interleave(u[0], v[0], tile.chroma);
     }
 };
@@ -142,17 +141,18 @@ struct from_yu12 {
 struct from_422p {
     static constexpr int ALIGN = 8, CHROMA_ALIGN = 4;
 
-    template <bool VECTOR>
-    static __device__ __forceinline__ void load(const convert_cuda &p, uint32_t x, uint32_t y,
+    template <bool VECTOR, class parameters>
+    static __device__ __forceinline__ void load(const parameters &p, uint32_t x, uint32_t y,
                                                 nv12_tile &tile)
     {
-        uint32_t count = (p.width - x + 1) / 2, u[ROWS][1], v[ROWS][1];
+        const gpu_job &j = p.job;
+        uint32_t count = (j.width - x + 1) / 2, u[ROWS][1], v[ROWS][1];
 
-        load_luma<VECTOR>(p, x, y, tile);
+        load_luma<VECTOR>(j, x, y, tile);
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
-            load_row<VECTOR, 4>(p, 1, x / 2, y + i, p.height, count, u[i]);
-            load_row<VECTOR, 4>(p, 2, x / 2, y + i, p.height, count, v[i]);
+            load_row<VECTOR, 4>(j, 1, x / 2, y + i, j.height, count, u[i]);
+            load_row<VECTOR, 4>(j, 2, x / 2, y + i, j.height, count, v[i]);
         }
         interleave(mean2(u[0][0], u[1][0]), mean2(v[0][0], v[1][0]), tile.chroma);
     }
@@ -161,17 +161,18 @@ struct from_422p {
 struct from_444p {
     static constexpr int ALIGN = 8, CHROMA_ALIGN = 8;
 
-    template <bool VECTOR>
-    static __device__ __forceinline__ void load(const convert_cuda &p, uint32_t x, uint32_t y,
+    template <bool VECTOR, class parameters>
+    static __device__ __forceinline__ void load(const parameters &p, uint32_t x, uint32_t y,
                                                 nv12_tile &tile)
     {
+        const gpu_job &j = p.job;
         uint32_t u[ROWS][WORDS], v[ROWS][WORDS];
 
-        load_luma<VECTOR>(p, x, y, tile);
+        load_luma<VECTOR>(j, x, y, tile);
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
-            load_row<VECTOR, 8>(p, 1, x, y + i, p.height, p.width - x, u[i]);
-            load_row<VECTOR, 8>(p, 2, x, y + i, p.height, p.width - x, v[i]);
+            load_row<VECTOR, 8>(j, 1, x, y + i, j.height, j.width - x, u[i]);
+            load_row<VECTOR, 8>(j, 2, x, y + i, j.height, j.width - x, v[i]);
         }
 #pragma unroll
         for (int i = 0; i < WORDS; i++) {
@@ -184,15 +185,16 @@ struct from_444p {
 template <int OFFSET> struct from_packed {
     static constexpr int ALIGN = 16, CHROMA_ALIGN = 1;
 
-    template <bool VECTOR>
-    static __device__ __forceinline__ void load(const convert_cuda &p, uint32_t x, uint32_t y,
+    template <bool VECTOR, class parameters>
+    static __device__ __forceinline__ void load(const parameters &p, uint32_t x, uint32_t y,
                                                 nv12_tile &tile)
     {
+        const gpu_job &j = p.job;
         uint32_t raw[ROWS][2 * WORDS], chroma[ROWS][WORDS];
 
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
-            load_row<VECTOR, 16>(p, 0, 2 * x, y + i, p.height, (p.width - x + 1) / 2 * 4, raw[i]);
+            load_row<VECTOR, 16>(j, 0, 2 * x, y + i, j.height, (j.width - x + 1) / 2 * 4, raw[i]);
         }
 #pragma unroll
         for (int i = 0; i < ROWS * WORDS; i++) {
@@ -235,18 +237,26 @@ template <int STEP, bool BLUE, bool FULL = false> struct from_rgb {
         return weigh(pixel, factors[0], factors[1], factors[2], base);
     }
 
-    static __device__ __forceinline__ uint32_t y_of(const convert_cuda &p, uint32_t pixel)
+    template <class parameters>
+    static __device__ __forceinline__ uint32_t y_of(const parameters &p, uint32_t pixel)
     {
-        return FULL ? weigh(pixel, p.y, 0) : weigh(pixel, 269484, 528482, 102760, 16);
+        if constexpr (FULL) {
+            return weigh(pixel, p.y, 0);
+        } else {
+            return weigh(pixel, 269484, 528482, 102760, 16);
+        }
     }
 
     // U and V.
-    static __device__ __forceinline__ uint32_t pair_of(const convert_cuda &p, uint32_t pixel)
+    template <class parameters>
+    static __device__ __forceinline__ uint32_t pair_of(const parameters &p, uint32_t pixel)
     {
-        uint32_t u = FULL ? weigh(pixel, p.u, 128) : weigh(pixel, -155188, -305135, 460324, 128);
-        uint32_t v = FULL ? weigh(pixel, p.v, 128) : weigh(pixel, 460324, -385875, -74448, 128);
-
-        return u | v << 8;
+        if constexpr (FULL) {
+            return weigh(pixel, p.u, 128) | weigh(pixel, p.v, 128) << 8;
+        } else {
+            return weigh(pixel, -155188, -305135, 460324, 128) |
+                   weigh(pixel, 460324, -385875, -74448, 128) << 8;
+        }
     }
 
     // Pixel `i` of those loaded, red in the lowest byte.
@@ -256,21 +266,22 @@ template <int STEP, bool BLUE, bool FULL = false> struct from_rgb {
     }
 
     template <bool VECTOR>
-    static __device__ __forceinline__ void load_pixels(const convert_cuda &p, uint32_t x,
-                                                       uint32_t y, uint32_t (&raw)[STEP * WORDS])
+    static __device__ __forceinline__ void load_pixels(const gpu_job &j, uint32_t x, uint32_t y,
+                                                       uint32_t (&raw)[STEP * WORDS])
     {
-        load_row<VECTOR, ALIGN>(p, 0, STEP * x, y, p.height, STEP * (p.width - x), raw);
+        load_row<VECTOR, ALIGN>(j, 0, STEP * x, y, j.height, STEP * (j.width - x), raw);
     }
 
-    template <bool VECTOR>
-    static __device__ __forceinline__ void load(const convert_cuda &p, uint32_t x, uint32_t y,
+    template <bool VECTOR, class parameters>
+    static __device__ __forceinline__ void load(const parameters &p, uint32_t x, uint32_t y,
                                                 nv12_tile &tile)
     {
+        const gpu_job &j = p.job;
         uint32_t raw[ROWS][BYTES * WORDS];
 
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
-            load_pixels<VECTOR>(p, x, y + i, raw[i]);
+            load_pixels<VECTOR>(j, x, y + i, raw[i]);
         }
 #pragma unroll
         for (int i = 0; i < ROWS * PIXELS; i++) {
@@ -299,30 +310,25 @@ using from_xr24 = from_rgb<4, true>;
 
 // The tile at (x, y) to a picture in NV12.
 template <bool VECTOR>
-__device__ __forceinline__ void store_nv12(const convert_cuda &p, uint32_t x, uint32_t y,
+__device__ __forceinline__ void store_nv12(const gpu_job &j, uint32_t x, uint32_t y,
                                            const nv12_tile &tile)
 {
-    uint8_t *__restrict__ luma = reinterpret_cast<uint8_t *>(p.output[0]);
-    uint8_t *__restrict__ chroma = reinterpret_cast<uint8_t *>(p.output[1]);
-
 #pragma unroll
     for (int i = 0; i < ROWS; i++) {
-        if (y + i < p.height) {
-            store_words<VECTOR>(luma + (size_t)(y + i) * p.output_stride[0] + x, tile.luma[i],
-                                p.width - x);
+        if (y + i < j.height) {
+            store_words<VECTOR>(output_row(j, 0, y + i) + x, tile.luma[i], j.width - x);
         }
     }
-    store_words<VECTOR>(chroma + (size_t)(y / 2) * p.output_stride[1] + x, tile.chroma,
-                        (p.width - x + 1) / 2 * 2);
+    store_words<VECTOR>(output_row(j, 1, y / 2) + x, tile.chroma, (j.width - x + 1) / 2 * 2);
 }
 
 // Whether a tile of whole width may be read from `source` and written by vectors.
-template <class source> __device__ __forceinline__ bool takes_vectors(const convert_cuda &p)
+template <class source> __device__ __forceinline__ bool takes_vectors(const gpu_job &j)
 {
-    return aligned(p.input[0] | p.input_stride[0], source::ALIGN) &&
-           aligned(p.input[1] | p.input_stride[1] | p.input[2] | p.input_stride[2],
+    return aligned(j.input[0] | j.input_stride[0], source::ALIGN) &&
+           aligned(j.input[1] | j.input_stride[1] | j.input[2] | j.input_stride[2],
                    source::CHROMA_ALIGN) &&
-           aligned(p.output[0] | p.output_stride[0] | p.output[1] | p.output_stride[1], 8);
+           aligned(j.output[0] | j.output_stride[0] | j.output[1] | j.output_stride[1], 8);
 }
 
 } // namespace

@@ -2,13 +2,15 @@
 // these the picture's, so that all loops run over neighbours in memory.
 #include "kernels/demosaic/demosaic.h"
 
-#include "kernels/demosaic/demosaic_gpu.h"
+#include "kernels/demosaic/demosaic_cuda.h"
 #include "kernels/demosaic/samples.h"
 #include "kernels/gray/gray.h"
+#include "kernels/stage/gpu_stage.h"
 #include "kernels/stage/pool.h"
 #include "kernels/stage/simd.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +30,8 @@ struct demosaic {
     struct frame_pool *frames;               // owned reference; of the result
     struct demosaic_levels levels;
     bool colour;
-    struct demosaic_gpu gpu;
+    struct gpu *gpu; // not owned; NULL: the CPU computes
+    struct CUfunc_st *function;
     // Of the CPU.
     samples_unpack *unpack;
     struct pool *pool; // not owned
@@ -86,11 +89,15 @@ static int init_on_cpu(struct demosaic *demosaic, const struct demosaic_setup *s
 static int init_on_gpu(struct demosaic *demosaic, const struct demosaic_setup *setup,
                        struct error *error)
 {
+    const struct pixel_format *input = setup->input->format;
+    unsigned bits = input->mosaic.packed || input->mosaic.bits == 8 ? input->mosaic.bits : 16;
+    char name[32];
     int r = gpu_enter(setup->gpu, error);
 
-    return r < 0 ? r
-                 : demosaic_gpu_init(&demosaic->gpu, setup->gpu, setup->input->format,
-                                     setup->colour, error);
+    snprintf(name, sizeof name, "demosaic_raw%u%s_%s", bits, input->mosaic.packed ? "p" : "",
+             setup->colour ? "rgb3" : "grey");
+    demosaic->gpu = setup->gpu;
+    return r < 0 ? r : gpu_kernel(demosaic->gpu, name, error, &demosaic->function);
 }
 
 int demosaic_new(const struct demosaic_setup *setup, struct error *error,
@@ -121,7 +128,6 @@ int demosaic_new(const struct demosaic_setup *setup, struct error *error,
 void demosaic_free(struct demosaic *demosaic)
 {
     if (demosaic) {
-        demosaic_gpu_finish(&demosaic->gpu);
         frame_pool_unref(demosaic->frames);
         free(demosaic->scratch);
         free(demosaic);
@@ -130,7 +136,7 @@ void demosaic_free(struct demosaic *demosaic)
 
 bool demosaic_fits(const struct demosaic *demosaic, const struct demosaic_setup *setup)
 {
-    return demosaic->colour == setup->colour && demosaic->gpu.gpu == setup->gpu &&
+    return demosaic->colour == setup->colour && demosaic->gpu == setup->gpu &&
            demosaic->allocator == setup->allocator &&
            frame_layout_equal(&demosaic->input, setup->input);
 }
@@ -279,12 +285,25 @@ static void run_on_cpu(struct demosaic *demosaic, const struct frame *input, str
 static int run_on_gpu(struct demosaic *demosaic, struct frame *input, struct frame *output,
                       struct error *error)
 {
+    const struct frame_layout *layout = &demosaic->input;
+    struct demosaic_cuda parameters = {
+        .row_bytes = layout->planes[0].width_bytes,
+        .across = gpu_divide_up(layout->width, DEMOSAIC_CUDA_PIXELS),
+        .red_x = layout->format->mosaic.red_x,
+        .red_y = layout->format->mosaic.red_y,
+        .levels = demosaic->levels,
+    };
+    uint32_t threads = parameters.across * gpu_divide_up(layout->height, DEMOSAIC_CUDA_ROWS);
+    struct gpu_grid grid = {gpu_divide_up(threads, DEMOSAIC_CUDA_THREADS), 1, 1};
     struct gpu_pictures pictures;
-    int r = gpu_pictures_lend(demosaic->gpu.gpu, input, output, error, &pictures);
+    int r = gpu_pictures_lend(demosaic->gpu, input, output, error, &pictures);
 
-    return r < 0 ? r
-                 : demosaic_gpu_launch(&demosaic->gpu, &demosaic->input, &demosaic->levels,
-                                       &pictures, error);
+    if (r < 0) {
+        return r;
+    }
+    gpu_job_set(&parameters.job, &pictures.input, &pictures.output);
+    return gpu_launch(demosaic->gpu, demosaic->function, grid, DEMOSAIC_CUDA_THREADS, 1,
+                      &parameters, error);
 }
 
 int demosaic_run(struct demosaic *demosaic, struct frame *input, struct error *error,
@@ -296,7 +315,7 @@ int demosaic_run(struct demosaic *demosaic, struct frame *input, struct error *e
     if (!output) {
         return error_set(error, -ENOBUFS, "all frames without a mosaic are in use");
     }
-    if (demosaic->gpu.gpu) {
+    if (demosaic->gpu) {
         r = run_on_gpu(demosaic, input, output, error);
     } else {
         run_on_cpu(demosaic, input, output);

@@ -19,7 +19,7 @@
 // Alignment. Vectors are used where a tile lies within the picture and addresses and strides are
 // multiples of 16; other tiles go byte by byte.
 #include "kernels/demosaic/demosaic_cuda.h"
-#include "kernels/gray/gray.cuh"
+#include "kernels/gpu/gray.cuh"
 
 namespace {
 
@@ -146,8 +146,7 @@ template <class samples, bool VECTOR>
 __device__ __forceinline__ void load_samples(const demosaic_cuda &p, uint32_t x, uint32_t y,
                                              sample_row &row)
 {
-    const uint8_t *__restrict__ from =
-        reinterpret_cast<const uint8_t *>(p.input) + (size_t)y * p.input_stride;
+    const uint8_t *__restrict__ from = input_row(p.job, 0, y);
     uint32_t first = x / N * samples::BYTES + x % N * samples::BYTES / N;
     level even(p, y, false), odd(p, y, true);
     uint32_t words[samples::BYTES / 4];
@@ -161,7 +160,7 @@ __device__ __forceinline__ void load_samples(const demosaic_cuda &p, uint32_t x,
                                                                  << 16;
     }
     row.before = x > 0 ? odd.of(samples::one(from, x - 1)) : 0;
-    row.after = x + N < p.width ? even.of(samples::one(from, x + N)) : 0;
+    row.after = x + N < p.job.width ? even.of(samples::one(from, x + N)) : 0;
 }
 
 // Colours of pixels in lanes: of a row's own, green, and the one of the rows beside it.
@@ -230,10 +229,10 @@ __device__ __forceinline__ void make_pixels(const demosaic_cuda &p, uint32_t y,
 __device__ __forceinline__ void mend_ends(const demosaic_cuda &p, uint32_t x, uint32_t before,
                                           uint32_t (&pixels)[PIXELS])
 {
-    pixels[0] = x == 0 ? pixels[1] : x + 1 == p.width ? before : pixels[0];
+    pixels[0] = x == 0 ? pixels[1] : x + 1 == p.job.width ? before : pixels[0];
 #pragma unroll
     for (int i = 1; i < PIXELS; i++) {
-        pixels[i] = x + i + 1 == p.width ? pixels[i - 1] : pixels[i];
+        pixels[i] = x + i + 1 == p.job.width ? pixels[i - 1] : pixels[i];
     }
 }
 
@@ -268,13 +267,12 @@ template <class target, bool VECTOR>
 __device__ __forceinline__ void store_pixels(const demosaic_cuda &p, uint32_t x, uint32_t y,
                                              const uint32_t (&pixels)[PIXELS])
 {
-    uint8_t *__restrict__ to = reinterpret_cast<uint8_t *>(p.output) + (size_t)y * p.output_stride +
-                               (size_t)x * target::BYTES;
+    uint8_t *__restrict__ to = output_row(p.job, 0, y) + (size_t)x * target::BYTES;
     uint32_t words[target::BYTES * WORDS];
 
     target::pack(pixels, words);
-    if (VECTOR || x < p.width) {
-        store_words<VECTOR>(to, words, (p.width - x) * target::BYTES);
+    if (VECTOR || x < p.job.width) {
+        store_words<VECTOR>(to, words, (p.job.width - x) * target::BYTES);
     }
 }
 
@@ -298,7 +296,7 @@ __device__ __forceinline__ void make_row(const demosaic_cuda &p, uint32_t x, uin
 template <class samples, class target, bool VECTOR>
 __device__ __forceinline__ void make_tile(const demosaic_cuda &p, uint32_t x, uint32_t y)
 {
-    uint32_t next = min(max(y, 1u), p.height - 2) - 1;
+    uint32_t next = min(max(y, 1u), p.job.height - 2) - 1;
     sample_row rows[3];
 
     load_samples<samples, VECTOR>(p, x, next, rows[1]);
@@ -306,9 +304,9 @@ __device__ __forceinline__ void make_tile(const demosaic_cuda &p, uint32_t x, ui
     next += 2;
 #pragma unroll
     for (int i = 0; i < DEMOSAIC_CUDA_ROWS; i++) {
-        uint32_t middle = min(max(y + i, 1u), p.height - 2);
+        uint32_t middle = min(max(y + i, 1u), p.job.height - 2);
 
-        if (y + i >= p.height) {
+        if (y + i >= p.job.height) {
             return;
         }
         if (middle + 1 == next) {
@@ -326,7 +324,7 @@ __device__ __forceinline__ void make_black(const demosaic_cuda &p, uint32_t x, u
 {
     const uint32_t black[PIXELS] = {0};
 
-    for (uint32_t i = y; i < p.height && i < y + DEMOSAIC_CUDA_ROWS; i++) {
+    for (uint32_t i = y; i < p.job.height && i < y + DEMOSAIC_CUDA_ROWS; i++) {
         store_pixels<target, false>(p, x, i, black);
         store_pixels<target, false>(p, x + PIXELS, i, black);
     }
@@ -337,17 +335,18 @@ __device__ __forceinline__ void make_picture(const demosaic_cuda &p)
 {
     uint32_t index = blockIdx.x * blockDim.x + threadIdx.x;
     uint32_t x = index % p.across * N, y = index / p.across * DEMOSAIC_CUDA_ROWS;
-    bool vectors = aligned(p.input | p.input_stride | p.output | p.output_stride, 16);
+    bool vectors = aligned(
+        p.job.input[0] | p.job.input_stride[0] | p.job.output[0] | p.job.output_stride[0], 16);
 
-    if (y >= p.height) {
+    if (y >= p.job.height) {
         return;
     }
-    if (p.width < 3 || p.height < 3) {
+    if (p.job.width < 3 || p.job.height < 3) {
         make_black<target>(p, x, y);
-    } else if (vectors && x + N <= p.width) {
+    } else if (vectors && x + N <= p.job.width) {
         make_tile<samples, target, true>(p, x, y);
     } else {
-        make_tile<samples, target, false>(p, x + 1 == p.width ? x - 4 : x, y);
+        make_tile<samples, target, false>(p, x + 1 == p.job.width ? x - 4 : x, y);
     }
 }
 

@@ -1,11 +1,11 @@
 // Shared by demosaic.cu and the C code that launches it: parameters, kernel names, geometry.
 #pragma once
 
-#include "kernels/gpu/tile_cuda.h"
+#include "kernels/gpu/job.h"
 
 // Pixels and rows that a thread makes: the samples of so many pixels fill whole words in every
 // format, and two rows have both rows of the mosaic.
-#define DEMOSAIC_CUDA_PIXELS (2 * TILE_CUDA_PIXELS)
+#define DEMOSAIC_CUDA_PIXELS (2 * JOB_PIXELS)
 #define DEMOSAIC_CUDA_ROWS 2
 // Threads a block, whose tiles lie side by side.
 #define DEMOSAIC_CUDA_THREADS 128
@@ -20,12 +20,10 @@ struct demosaic_levels {
 };
 
 struct demosaic_cuda {
-    uint64_t input, output;               // device addresses of the mosaic and the picture
-    uint32_t input_stride, output_stride; // bytes
-    uint32_t width, height;               // pixels, 1 and up
-    uint32_t row_bytes;                   // of samples in a row
-    uint32_t across;                      // threads that cover a row of pixels
-    uint32_t red_x, red_y;                // where the first red is: 0 or 1
+    struct gpu_job job;    // of the mosaic to the picture
+    uint32_t row_bytes;    // of samples in a row
+    uint32_t across;       // threads that cover a row of pixels
+    uint32_t red_x, red_y; // where the first red is: 0 or 1
     struct demosaic_levels levels;
 };
 

@@ -1,46 +1,39 @@
 #include "kernels/difference/difference_gpu.h"
 
-#include "kernels/difference/difference_cuda.h"
+#include "kernels/gpu/point_cuda.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
-int difference_gpu_init(struct difference_gpu *difference, const struct gpu_stage_setup *setup,
-                        struct error *error)
+int difference_gpu_init(struct difference_gpu *difference, struct gpu_stage *stage,
+                        const struct gpu_stage_setup *setup, struct error *error)
 {
     const struct frame_layout *camera = setup->camera;
-    int r = gpu_plane_init(&difference->gray[0], setup->gpu, camera->width, camera->height, error);
+    int r = 0;
 
-    return r < 0 ? r
-                 : gpu_plane_init(&difference->gray[1], setup->gpu, camera->width, camera->height,
-                                  error);
-}
-
-void difference_gpu_finish(struct difference_gpu *difference, struct gpu *gpu)
-{
-    gpu_plane_finish(&difference->gray[0], gpu);
-    gpu_plane_finish(&difference->gray[1], gpu);
+    for (unsigned i = 0; i < 2 && r == 0; i++) {
+        r = gpu_stage_add_plane(stage, camera->width, camera->height, error, &difference->gray[i]);
+    }
+    return r;
 }
 
 void difference_gpu_forget(struct difference_gpu *difference)
 {
-    difference->frames = 0;
+    difference->any = false;
 }
 
 void difference_gpu_next(struct difference_gpu *difference, uint64_t *ret_current,
                          uint64_t *ret_previous)
 {
-    *ret_previous = difference->frames > 0 ? difference->gray[difference->current].address : 0;
+    *ret_previous = difference->any ? difference->gray[difference->current].address : 0;
     difference->current ^= 1;
-    difference->frames = 1;
+    difference->any = true;
     *ret_current = difference->gray[difference->current].address;
 }
 
 // Of a plane of gray: bytes, or bits for mark.cu with all that follows.
 struct difference_stage {
+    struct point_cuda parameters;
     struct difference_gpu difference;
-    uint32_t threshold;
 };
 
 static unsigned takes(const struct gpu_stage_setup *setup)
@@ -55,30 +48,16 @@ static unsigned takes(const struct gpu_stage_setup *setup)
 static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
 {
     bool automatic = setup->steps[0].options.threshold == CONFIG_THRESHOLD_OTSU;
-    struct difference_stage *state = calloc(1, sizeof *state);
-    char name[64];
-    int r;
-
-    if (!state) {
-        return error_set(error, -ENOMEM, "no memory for differences on the GPU");
-    }
-    stage->state = state;
-    state->threshold = automatic ? 0 : (uint32_t)setup->steps[0].options.threshold;
-    snprintf(name, sizeof name, "difference_%s_%s", automatic ? "measure" : "mask",
-             gpu_stage_limited(setup) ? "limited" : "full");
-    r = gpu_stage_add_kernel(stage, CONFIG_KERNEL_DIFFERENCE, name,
-                             (struct gpu_tile){TILE_CUDA_PIXELS, DIFFERENCE_CUDA_ROWS}, error);
-    return r < 0 ? r : difference_gpu_init(&state->difference, setup, error);
-}
-
-static void finish(struct gpu_stage *stage)
-{
     struct difference_stage *state = stage->state;
+    int r = gpu_stage_add_kernel(stage, CONFIG_KERNEL_DIFFERENCE,
+                                 (struct gpu_tile){JOB_PIXELS, JOB_ROWS}, error,
+                                 "point_difference_%s_%s", automatic ? "measure" : "mask",
+                                 gpu_stage_limited(setup) ? "limited" : "full");
 
-    if (state) {
-        difference_gpu_finish(&state->difference, stage->gpu);
-        free(state);
-    }
+    r = r < 0 ? r : difference_gpu_init(&state->difference, stage, setup, error);
+    state->parameters.level = automatic ? 0 : (uint32_t)setup->steps[0].options.threshold;
+    state->parameters.plane_stride = state->difference.gray[0].stride;
+    return r;
 }
 
 static void forget(struct gpu_stage *stage)
@@ -91,27 +70,17 @@ static void forget(struct gpu_stage *stage)
 static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
                   struct gpu_chain *chain, struct error *error)
 {
-    const struct gpu_picture *input = &pictures->input, *output = &pictures->output;
     struct difference_stage *state = stage->state;
-    struct difference_cuda parameters = {
-        .input = input->planes[0].address,
-        .output = output->planes[0].address,
-        .input_stride = input->planes[0].stride,
-        .plane_stride = state->difference.gray[0].stride,
-        .output_stride = output->planes[0].stride,
-        .width = input->width,
-        .height = input->height,
-        .threshold = state->threshold,
-    };
+    struct point_cuda *parameters = &state->parameters;
 
-    difference_gpu_next(&state->difference, &parameters.current, &parameters.previous);
-    return gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters, NULL,
-                         input->width, input->height, error);
+    difference_gpu_next(&state->difference, &parameters->current, &parameters->beside);
+    gpu_job_set(&parameters->job, &pictures->input, &pictures->output);
+    return gpu_chain_add(chain, &stage->kernels[0], &parameters->job, sizeof *parameters, error);
 }
 
 const struct gpu_stage_ops difference_gpu_ops = {.name = "difference",
+                                                 .state_size = sizeof(struct difference_stage),
                                                  .takes = takes,
                                                  .init = init,
-                                                 .finish = finish,
                                                  .forget = forget,
                                                  .launch = launch};

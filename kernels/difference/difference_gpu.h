@@ -1,4 +1,4 @@
-// The difference from the frame before on the GPU: the gray of two frames, which difference.cu and
+// The difference from the frame before on the GPU: the gray of two frames, which point.cu and
 // motion.cu read and write.
 #pragma once
 
@@ -6,15 +6,14 @@
 
 // The gray of two frames; the older one is overwritten.
 struct difference_gpu {
-    struct gpu_plane gray[2]; // owned; of this frame and the one before
+    struct gpu_plane gray[2]; // the stage's; of this frame and the one before
     unsigned current;         // number of the newer one
-    unsigned frames;          // seen since difference_gpu_forget(), up to 1
+    bool any;                 // there was a frame since difference_gpu_forget()
 };
 
-// Errors of gpu_plane_init(). End it with difference_gpu_finish().
-int difference_gpu_init(struct difference_gpu *difference, const struct gpu_stage_setup *setup,
-                        struct error *error);
-void difference_gpu_finish(struct difference_gpu *difference, struct gpu *gpu); // takes zeroed ones
+// Errors of gpu_plane_init().
+int difference_gpu_init(struct difference_gpu *difference, struct gpu_stage *stage,
+                        const struct gpu_stage_setup *setup, struct error *error);
 // The next frame is the first again.
 void difference_gpu_forget(struct difference_gpu *difference);
 // Begins a frame: returns where its gray is to be written, and where the gray of the frame before

@@ -64,7 +64,7 @@ template <class format, class target, norm NORM, bool VECTOR>
 __device__ __forceinline__ void make_column(const direction_cuda &p, uint32_t x, uint32_t y,
                                             uint32_t end)
 {
-    const strip_source<format, VECTOR> strips(p, x);
+    const strip_source<format, VECTOR> strips(p.job, x);
     slopes above = slopes_of(strips, strips.load(y > 0 ? y - 1 : 0));
     slopes middle = slopes_of(strips, strips.load(y));
     target to(p, x, y, false);
@@ -87,11 +87,11 @@ __device__ __forceinline__ bool make_fast(const direction_cuda &p, uint32_t x, u
                                           uint32_t end)
 {
     using source = strip_source<format, true>;
-    bool fast = p.direct && p.rows % 2 == 0 && y < end && (end - y) % 2 == 0 &&
-                has_strip<format>(x, p.width);
+    bool fast = p.direct && p.job.rows % 2 == 0 && y < end && (end - y) % 2 == 0 &&
+                has_strip<format>(x, p.job.width);
     bool together = target::TOGETHER && blockDim.x % 32 == 0 &&
                     blockDim.x * blockDim.y <= 32 * WARPS_TOGETHER && __all_sync(0xffffffff, fast);
-    const source strips(p, x);
+    const source strips(p.job, x);
     typename source::raw first, second, next;
 
     if (fast) {
@@ -127,12 +127,12 @@ __device__ __forceinline__ bool make_fast(const direction_cuda &p, uint32_t x, u
 template <class format, class target>
 __device__ __forceinline__ void make_picture(const direction_cuda &p)
 {
-    uint32_t x = tile_x(), y = tile_y(p.rows), end = min(y + p.rows, p.height);
+    uint32_t x = tile_x(), y = tile_y(p.job.rows), end = min(y + p.job.rows, p.job.height);
 
-    if (make_fast<format, target>(p, x, y, end) || x >= p.width || y >= end) {
+    if (make_fast<format, target>(p, x, y, end) || x >= p.job.width || y >= end) {
         return;
     }
-    bool vector = p.vectors && has_strip<format>(x, p.width);
+    bool vector = p.vectors && has_strip<format>(x, p.job.width);
 
     if (vector && p.l1) {
         make_column<format, target, L1, true>(p, x, y, end);
@@ -156,15 +156,13 @@ struct octet_columns {
 __device__ __forceinline__ octet_columns load_columns(const direction_cuda &p, uint32_t x,
                                                       uint32_t y)
 {
-    int last = p.width - 1, lowest = p.height - 1;
+    int last = p.job.width - 1, lowest = p.job.height - 1;
     octet_columns c = {};
 
     // Row by row: all pixels on their way at once would not fit the registers.
 #pragma unroll 1
     for (int i = 0; i < 5; i++) {
-        const uint8_t *__restrict__ row =
-            reinterpret_cast<const uint8_t *>(p.input) +
-            (size_t)min(max((int)y + i - 2, 0), lowest) * p.input_stride;
+        const uint8_t *__restrict__ row = input_row(p.job, 0, min(max((int)y + i - 2, 0), lowest));
 
 #pragma unroll
         for (int k = 0; k < AROUND; k++) {
@@ -218,15 +216,15 @@ __device__ __forceinline__ octet make_any_octet(const direction_cuda &p, uint32_
 
 template <class target> __device__ __forceinline__ void make_any_picture(const direction_cuda &p)
 {
-    uint32_t x = tile_x(), y = tile_y(p.rows);
+    uint32_t x = tile_x(), y = tile_y(p.job.rows);
 
     begin_tables<target>(p);
     finish_tables();
-    if (x >= p.width || y >= p.height) {
+    if (x >= p.job.width || y >= p.job.height) {
         return;
     }
-    uint32_t end = y + min(p.rows, p.height - y);
-    bool vector = p.vectors && x + PIXELS <= p.width;
+    uint32_t end = y + min(p.job.rows, p.job.height - y);
+    bool vector = p.vectors && x + PIXELS <= p.job.width;
     target to(p, x, y, false);
 
 #pragma unroll 1
@@ -259,6 +257,6 @@ template <class target> __device__ __forceinline__ void make_any_picture(const d
         make_any_picture<direction_to_##target>(p);                                                \
     }
 
-DIRECTION_CUDA_KERNELS(DEFINE_KERNELS)
+JOB_LAYOUTS(DEFINE_KERNELS)
 DEFINE_ANY(nv12)
 DEFINE_ANY(rgb3)

@@ -67,10 +67,8 @@ struct direction_to_nv12 {
 
     __device__ __forceinline__ direction_to_nv12(const direction_cuda &p, uint32_t x, uint32_t y,
                                                  bool)
-        : luma_row(reinterpret_cast<uint8_t *>(p.output[0]) + (size_t)y * p.output_stride[0] + x),
-          chroma_row(reinterpret_cast<uint8_t *>(p.output[1]) +
-                     (size_t)((y + 1) / 2) * p.output_stride[1] + x),
-          count(p.width - x)
+        : luma_row(output_row(p.job, 0, y) + x), chroma_row(output_row(p.job, 1, (y + 1) / 2) + x),
+          count(p.job.width - x)
     {
     }
 
@@ -115,7 +113,7 @@ struct direction_to_nv12 {
             words[i / 4] = __byte_perm(luma(o, i), luma(o, i + 1), 0x6240);
         }
         store_words<VECTOR>(luma_row, words, count);
-        luma_row += p.output_stride[0];
+        luma_row += p.job.output_stride[0];
         if (!even) {
             return;
         }
@@ -124,7 +122,7 @@ struct direction_to_nv12 {
             words[i / 4] = chroma(o, i);
         }
         store_words<VECTOR>(chroma_row, words, (count + 1) / 2 * 2);
-        chroma_row += p.output_stride[1];
+        chroma_row += p.job.output_stride[1];
     }
 };
 
@@ -143,9 +141,8 @@ struct direction_to_rgb3 {
     // `together`: all of the warp writes eight pixels, side by side.
     __device__ __forceinline__ direction_to_rgb3(const direction_cuda &p, uint32_t x, uint32_t y,
                                                  bool together)
-        : row(reinterpret_cast<uint8_t *>(p.output[0]) + (size_t)y * p.output_stride[0] +
-              3 * (size_t)x),
-          count(3 * (p.width - x)), together(together)
+        : row(output_row(p.job, 0, y) + 3 * (size_t)x), count(3 * (p.job.width - x)),
+          together(together)
     {
         if (together) {
             row -= threadIdx.x % 32 * (PARTS - 1) * sizeof(uint2);
@@ -196,7 +193,7 @@ struct direction_to_rgb3 {
         } else {
             store_words<VECTOR>(row, words, count);
         }
-        row += p.output_stride[0];
+        row += p.job.output_stride[0];
     }
 };
 

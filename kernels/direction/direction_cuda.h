@@ -1,11 +1,8 @@
-// Shared by direction.cu and the C code that launches it: parameters, kernel names, geometry.
+// The parameters of direction.cu. Its kernels are named direction_<layout>_<nv12|rgb3> of Sobel
+// 3x3, and for any operator direction_any_<nv12|rgb3>, which take gray alone.
 #pragma once
 
-#include "kernels/gpu/tile_cuda.h"
-
-// Rows a thread makes; in memory of the host rows are fetched anew above and below a tile.
-#define DIRECTION_CUDA_ROWS 4
-#define DIRECTION_CUDA_ROWS_MAPPED 16
+#include "kernels/gpu/job.h"
 
 // Of every direction, numbered n (direction.h), at 2 (n & 255) + n / 256: what a magnitude is
 // multiplied with, as halves, for U in the lower half of a word and V in the upper one, and for Y;
@@ -23,27 +20,12 @@ struct direction_cuda_colours {
 };
 
 struct direction_cuda {
-    uint64_t input;      // device address of plane 0
-    uint64_t output[2];  // device addresses of the planes there are
+    struct gpu_job job;
     uint64_t thresholds; // device address of 256 uint32_t, as in gradient_cuda.h
     uint64_t colours;    // device address of a struct direction_cuda_colours
-    uint32_t input_stride, output_stride[2]; // bytes
-    uint32_t width, height;                  // pixels, 1 and up
     float gain;
     uint32_t l1;                  // the norm; else l2
     uint32_t vectors;             // addresses and strides are multiples of what vectors want
     uint32_t direct;              // so they are, gain is 1, of l2: the thresholds may go unread
-    uint32_t rows;                // a thread makes, 1 and up; the grid is made for it
     int32_t smooth[5], derive[5]; // of the kernels for any operator, the middle at 2
 };
-
-// One kernel for each input layout and output, named
-// direction_<planar|yuyv|uyvy|rgb3|bgr3|xr24>_<nv12|rgb3>, of Sobel 3x3; and for any operator
-// direction_any_<nv12|rgb3> of gray.
-#define DIRECTION_CUDA_KERNELS(X)                                                                  \
-    X(planar)                                                                                      \
-    X(yuyv)                                                                                        \
-    X(uyvy)                                                                                        \
-    X(rgb3)                                                                                        \
-    X(bgr3)                                                                                        \
-    X(xr24)

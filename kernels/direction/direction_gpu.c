@@ -3,8 +3,6 @@
 #include "kernels/direction/direction_cuda.h"
 #include "kernels/stage/gpu_stage.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #define THRESHOLDS 256
@@ -16,10 +14,9 @@ struct tables {
 };
 
 struct direction_stage {
-    uint64_t tables;       // owned device memory
+    struct direction_cuda parameters;
     uint32_t vector_bytes; // that the input is read by
     bool direct;           // gain is 1, of l2
-    struct direction_cuda parameters;
 };
 
 static const struct {
@@ -98,95 +95,64 @@ static void make_colours(struct tables *tables, const struct frame_layout *camer
 
 static int upload(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
 {
-    const struct cuda_driver *driver = gpu_driver(stage->gpu);
     const struct stage_options *options = options_of(setup);
     struct direction_stage *state = stage->state;
     struct tables tables;
-    int r = cuda_driver_check(driver, driver->mem_alloc(&state->tables, sizeof tables),
-                              "allocating colours", error);
+    uint64_t address = 0;
+    int r;
 
-    if (r < 0) {
-        return r;
-    }
     make_colours(&tables, setup->camera);
     gradient_thresholds(options->norm, options->gain, tables.thresholds);
-    state->parameters.colours = state->tables;
-    state->parameters.thresholds = state->tables + offsetof(struct tables, thresholds);
-    // In the stream's order: a copy outside it may still be under way when a kernel starts.
-    return cuda_driver_check(
-        driver,
-        driver->copy_to_device(state->tables, &tables, sizeof tables, gpu_stream(stage->gpu)),
-        "copying colours", error);
+    r = gpu_stage_add_memory(stage, &tables, sizeof tables, "colours", error, &address);
+    state->parameters.colours = address;
+    state->parameters.thresholds = address + offsetof(struct tables, thresholds);
+    return r;
 }
 
 static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
 {
     const struct stage_options *options = options_of(setup);
     bool sobel = options->operator== CONFIG_OPERATOR_SOBEL;
-    struct direction_stage *state = calloc(1, sizeof *state);
-    bool mapped = setup->mapped && setup->first;
-    char name[64];
+    struct gpu_tile tile = {JOB_PIXELS, setup->mapped && setup->first ? JOB_ROWS_MAPPED : JOB_ROWS};
+    struct direction_stage *state = stage->state;
+    struct direction_cuda *parameters = &state->parameters;
     int r;
 
-    if (!state) {
-        return error_set(error, -ENOMEM, "no memory for directions on the GPU");
-    }
-    stage->state = state;
-    state->parameters.gain = (float)options->gain;
-    state->parameters.l1 = options->norm == CONFIG_NORM_L1;
-    state->direct = options->gain == 1.0 && !state->parameters.l1;
-    state->vector_bytes = TILE_CUDA_VECTOR_BYTES(
+    parameters->gain = (float)options->gain;
+    parameters->l1 = options->norm == CONFIG_NORM_L1;
+    memcpy(parameters->smooth, operators[options->operator].smooth, sizeof parameters->smooth);
+    memcpy(parameters->derive, operators[options->operator].derive, sizeof parameters->derive);
+    state->direct = options->gain == 1.0 && !parameters->l1;
+    state->vector_bytes = JOB_VECTOR_BYTES(
         setup->first ? setup->camera->planes[0].width_bytes / setup->camera->width : 1);
-    memcpy(state->parameters.smooth, operators[options->operator].smooth,
-           sizeof state->parameters.smooth);
-    memcpy(state->parameters.derive, operators[options->operator].derive,
-           sizeof state->parameters.derive);
-    snprintf(name, sizeof name, "direction_%s_%s", sobel ? gpu_stage_layout(setup) : "any",
-             setup->output->luma_step == 0 ? "rgb3" : "nv12");
-    r = gpu_stage_add_kernel(stage, CONFIG_KERNEL_DIRECTION, name,
-                             (struct gpu_tile){TILE_CUDA_PIXELS, mapped ? DIRECTION_CUDA_ROWS_MAPPED
-                                                                        : DIRECTION_CUDA_ROWS},
-                             error);
-    if (r == 0) {
-        stage->kernels[0].rows_vary = true;
-        r = upload(stage, setup, error);
+    r = gpu_stage_add_kernel(stage, CONFIG_KERNEL_DIRECTION, tile, error, "direction_%s_%s",
+                             sobel ? gpu_stage_layout(setup) : "any",
+                             setup->output->luma_step == 0 ? "rgb3" : "nv12");
+    if (r < 0) {
+        return r;
     }
-    return r;
-}
-
-static void finish(struct gpu_stage *stage)
-{
-    struct direction_stage *state = stage->state;
-
-    if (state && state->tables && !gpu_is_lost(stage->gpu)) {
-        gpu_driver(stage->gpu)->mem_free(state->tables);
-    }
-    free(state);
+    stage->kernels[0].rows_vary = true;
+    return upload(stage, setup, error);
 }
 
 static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
                   struct gpu_chain *chain, struct error *error)
 {
-    const struct gpu_picture *input = &pictures->input, *output = &pictures->output;
-    const struct direction_stage *state = stage->state;
-    struct direction_cuda parameters = state->parameters;
-    uint64_t written = 0;
+    struct direction_stage *state = stage->state;
+    struct direction_cuda *parameters = &state->parameters;
+    const struct gpu_job *job = &parameters->job;
+    uint64_t written;
 
-    parameters.input = input->planes[0].address;
-    parameters.input_stride = input->planes[0].stride;
-    for (unsigned i = 0; i < 2; i++) {
-        parameters.output[i] = output->planes[i].address;
-        parameters.output_stride[i] = output->planes[i].stride;
-        written |= parameters.output[i] | parameters.output_stride[i];
-    }
-    parameters.vectors = (parameters.input | parameters.input_stride) % state->vector_bytes == 0 &&
-                         written % TILE_CUDA_PIXELS == 0;
-    parameters.direct = parameters.vectors && state->direct;
-    parameters.width = input->width;
-    parameters.height = input->height;
-    return gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters,
-                         &parameters.rows, input->width, input->height, error);
+    gpu_job_set(&parameters->job, &pictures->input, &pictures->output);
+    written = job->output[0] | job->output[1] | job->output_stride[0] | job->output_stride[1];
+    parameters->vectors = (job->input[0] | job->input_stride[0]) % state->vector_bytes == 0 &&
+                          written % JOB_PIXELS == 0;
+    parameters->direct = parameters->vectors && state->direct;
+    return gpu_chain_add(chain, &stage->kernels[0], &parameters->job, sizeof *parameters, error);
 }
 
-const struct gpu_stage_ops direction_gpu_ops = {
-    .name = "direction", .takes = takes, .init = init, .finish = finish, .launch = launch};
+const struct gpu_stage_ops direction_gpu_ops = {.name = "direction",
+                                                .state_size = sizeof(struct direction_stage),
+                                                .takes = takes,
+                                                .init = init,
+                                                .launch = launch};

@@ -3,25 +3,34 @@
 #include "kernels/flip/flip.h"
 
 #include "kernels/convert/convert.h"
-#include "kernels/flip/flip_axes.h"
-#include "kernels/flip/flip_gpu.h"
+#include "kernels/flip/flip_cuda.h"
 #include "kernels/gray/gray.h"
+#include "kernels/stage/gpu_stage.h"
 #include "kernels/stage/pool.h"
 #include "kernels/stage/simd.h"
 #include "kernels/stage/stage.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
 // Rows of plane 0 that are turned in one go. Even, and small enough for the nearest cache.
 #define BAND_ROWS 16
 
+// What a flip does to a plane: its axes are swapped, so that rows become columns, and then the
+// result is mirrored.
+struct flip_axes {
+    bool swapped;
+    bool mirrored_x, mirrored_y; // left and right, top and bottom change places
+};
+
 struct flip {
     enum config_flip flip;
     struct frame_layout input;
     const struct frame_allocator *allocator; // not owned
     struct frame_pool *frames;               // owned reference; of the result
-    struct flip_gpu gpu;
+    struct gpu *gpu;                         // not owned; NULL: the CPU computes
+    struct CUfunc_st *function;
     // Of the CPU.
     struct convert convert;
     struct pool *pool;    // not owned
@@ -29,6 +38,17 @@ struct flip {
     size_t scratch_bytes; // of one thread
     uint8_t *scratch;     // owned; of all threads
 };
+
+static struct flip_axes axes_of(enum config_flip flip)
+{
+    return (struct flip_axes){
+        .swapped = config_flip_is_quarter(flip),
+        .mirrored_x = flip == CONFIG_FLIP_HORIZONTAL || flip == CONFIG_FLIP_ROTATE_180 ||
+                      flip == CONFIG_FLIP_ROTATE_90,
+        .mirrored_y = flip == CONFIG_FLIP_VERTICAL || flip == CONFIG_FLIP_ROTATE_180 ||
+                      flip == CONFIG_FLIP_ROTATE_270,
+    };
+}
 
 static void cleanup_flip(struct flip **flip)
 {
@@ -44,7 +64,7 @@ static const char *format_of(const struct pixel_format *input)
 void flip_layout_init(struct frame_layout *layout, enum config_flip flip,
                       const struct frame_layout *input)
 {
-    bool swapped = flip_axes_of(flip).swapped;
+    bool swapped = axes_of(flip).swapped;
 
     frame_layout_init(layout, pixel_format_by_name(format_of(input->format)),
                       swapped ? input->height : input->width,
@@ -84,9 +104,15 @@ static int init_on_cpu(struct flip *flip, const struct flip_setup *setup, struct
 
 static int init_on_gpu(struct flip *flip, const struct flip_setup *setup, struct error *error)
 {
+    const char *format = flip->input.format->name;
+    char name[16] = "flip_";
     int r = gpu_enter(setup->gpu, error);
 
-    return r < 0 ? r : flip_gpu_init(&flip->gpu, setup->gpu, flip->input.format, error);
+    for (size_t i = 0; format[i]; i++) {
+        name[strlen("flip_") + i] = (char)tolower(format[i]);
+    }
+    flip->gpu = setup->gpu;
+    return r < 0 ? r : gpu_kernel(flip->gpu, name, error, &flip->function);
 }
 
 int flip_new(const struct flip_setup *setup, struct error *error, struct flip **ret_flip)
@@ -116,7 +142,6 @@ int flip_new(const struct flip_setup *setup, struct error *error, struct flip **
 void flip_free(struct flip *flip)
 {
     if (flip) {
-        flip_gpu_finish(&flip->gpu);
         frame_pool_unref(flip->frames);
         free(flip->scratch);
         free(flip);
@@ -125,7 +150,7 @@ void flip_free(struct flip *flip)
 
 bool flip_fits(const struct flip *flip, const struct flip_setup *setup)
 {
-    return flip->flip == setup->flip && flip->gpu.gpu == setup->gpu &&
+    return flip->flip == setup->flip && flip->gpu == setup->gpu &&
            flip->allocator == setup->allocator && frame_layout_equal(&flip->input, setup->input);
 }
 
@@ -194,7 +219,7 @@ static struct plane plane_of(const struct flip_job *job, unsigned number)
     size_t bytes = output->format->planes[number].bytes;
     uint32_t across = output->planes[number].width_bytes / (uint32_t)bytes;
     uint32_t down = output->planes[number].rows;
-    bool swapped = flip_axes_of(job->flip->flip).swapped;
+    bool swapped = axes_of(job->flip->flip).swapped;
 
     return (struct plane){.number = number,
                           .bytes = bytes,
@@ -221,7 +246,7 @@ static void read_row(const struct flip_job *job, const struct plane *plane, uint
 static void turn_row(const struct flip_job *job, const struct plane *plane, uint32_t y,
                      uint8_t *scratch)
 {
-    const struct flip_axes axes = flip_axes_of(job->flip->flip);
+    const struct flip_axes axes = axes_of(job->flip->flip);
     uint8_t *to =
         plane->output + (ptrdiff_t)(axes.mirrored_y ? plane->down - 1 - y : y) * plane->stride;
 
@@ -236,7 +261,7 @@ static void turn_row(const struct flip_job *job, const struct plane *plane, uint
 static void turn_columns(const struct flip_job *job, const struct plane *plane, uint32_t first,
                          uint32_t end, uint8_t *scratch)
 {
-    const struct flip_axes axes = flip_axes_of(job->flip->flip);
+    const struct flip_axes axes = axes_of(job->flip->flip);
     size_t stride = job->flip->stride;
     uint32_t column = axes.mirrored_x ? plane->down - end : first;
     uint8_t *to = plane->output + column * plane->bytes +
@@ -256,7 +281,7 @@ static void turn_band(const struct flip_job *job, unsigned number, uint32_t firs
 {
     const struct plane plane = plane_of(job, number);
 
-    if (flip_axes_of(job->flip->flip).swapped) {
+    if (axes_of(job->flip->flip).swapped) {
         turn_columns(job, &plane, first, end, scratch);
         return;
     }
@@ -284,10 +309,25 @@ static void turn_rows(void *context, unsigned worker, uint32_t first, uint32_t e
 static int run_on_gpu(struct flip *flip, struct frame *input, struct frame *output,
                       struct error *error)
 {
+    const struct flip_axes axes = axes_of(flip->flip);
+    uint32_t columns = FLIP_CUDA_COLUMNS(axes.swapped), rows = FLIP_CUDA_WARP / columns, warps;
+    struct flip_cuda parameters = {
+        .swapped = axes.swapped,
+        .mirrored_x = axes.mirrored_x,
+        .mirrored_y = axes.mirrored_y,
+        .across = gpu_divide_up(input->layout.width, columns * FLIP_CUDA_SIDE),
+    };
     struct gpu_pictures pictures;
-    int r = gpu_pictures_lend(flip->gpu.gpu, input, output, error, &pictures);
+    struct gpu_grid grid;
+    int r = gpu_pictures_lend(flip->gpu, input, output, error, &pictures);
 
-    return r < 0 ? r : flip_gpu_launch(&flip->gpu, flip->flip, &pictures, error);
+    if (r < 0) {
+        return r;
+    }
+    gpu_job_set(&parameters.job, &pictures.input, &pictures.output);
+    warps = parameters.across * gpu_divide_up(input->layout.height, rows * FLIP_CUDA_SIDE);
+    grid = (struct gpu_grid){gpu_divide_up(warps, FLIP_CUDA_THREADS / FLIP_CUDA_WARP), 1, 1};
+    return gpu_launch(flip->gpu, flip->function, grid, FLIP_CUDA_THREADS, 1, &parameters, error);
 }
 
 int flip_run(struct flip *flip, struct frame *input, struct error *error, struct frame **ret_output)
@@ -299,7 +339,7 @@ int flip_run(struct flip *flip, struct frame *input, struct error *error, struct
     if (!output) {
         return error_set(error, -ENOBUFS, "all flipped frames are in use");
     }
-    if (flip->gpu.gpu) {
+    if (flip->gpu) {
         r = run_on_gpu(flip, input, output, error);
     } else {
         pool_run(flip->pool, input->layout.height, turn_rows, &job);

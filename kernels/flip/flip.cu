@@ -106,9 +106,7 @@ __device__ __forceinline__ void store_turned(const flip_cuda &p, int number, uin
             for (int k = 0; k < N; k++) {
                 line[k] = samples[i][p.mirrored_x ? N - 1 - k : k];
             }
-            store_samples<BYTES>(reinterpret_cast<uint8_t *>(p.picture.output[number]) +
-                                     (size_t)row * p.picture.output_stride[number],
-                                 to, (int32_t)width, line);
+            store_samples<BYTES>(output_row(p.job, number, row), to, (int32_t)width, line);
         }
     }
 }
@@ -118,14 +116,14 @@ template <bool CHROMA> struct flip_to_yuv {
     template <class source, bool VECTOR>
     static __device__ __forceinline__ void turn(const flip_cuda &p, uint32_t x, uint32_t y)
     {
-        uint32_t width = p.picture.width, height = p.picture.height;
+        uint32_t width = p.job.width, height = p.job.height;
         uint32_t luma[SIDE][SIDE], pairs[HALF][HALF];
 
 #pragma unroll
         for (int i = 0; i < HALF; i++) {
             nv12_tile tile;
 
-            source::template load<VECTOR>(p.picture, x, y + ROWS * i, tile);
+            source::template load<VECTOR>(p, x, y + ROWS * i, tile);
 #pragma unroll
             for (int k = 0; k < SIDE; k++) {
                 luma[ROWS * i][k] = tile.luma[0][k / 4] >> k % 4 * 8 & 255;
@@ -156,13 +154,13 @@ struct flip_to_rgb3 {
         for (int i = 0; i < SIDE; i++) {
             uint32_t raw[source::BYTES * WORDS];
 
-            source::template load_pixels<VECTOR>(p.picture, x, y + i, raw);
+            source::template load_pixels<VECTOR>(p.job, x, y + i, raw);
 #pragma unroll
             for (int k = 0; k < SIDE; k++) {
                 pixels[i][k] = source::rgb_of(raw, k);
             }
         }
-        store_turned<3>(p, 0, p.picture.width, p.picture.height, x, y, pixels);
+        store_turned<3>(p, 0, p.job.width, p.job.height, x, y, pixels);
     }
 };
 
@@ -174,10 +172,10 @@ template <class source, class target> __device__ __forceinline__ void flip(const
     uint32_t x = (warp % p.across * columns + lane % columns) * SIDE;
     uint32_t y = (warp / p.across * rows + lane / columns) * SIDE;
 
-    if (x >= p.picture.width || y >= p.picture.height) {
+    if (x >= p.job.width || y >= p.job.height) {
         return;
     }
-    if (takes_vectors<source>(p.picture) && x + SIDE <= p.picture.width) {
+    if (takes_vectors<source>(p.job) && x + SIDE <= p.job.width) {
         target::template turn<source, true>(p, x, y);
     } else {
         target::template turn<source, false>(p, x, y);
@@ -186,10 +184,14 @@ template <class source, class target> __device__ __forceinline__ void flip(const
 
 } // namespace
 
-#define DEFINE_KERNEL(source, target)                                                              \
-    extern "C" __global__ void __launch_bounds__(FLIP_CUDA_THREADS) flip_##source(flip_cuda p)     \
+#define DEFINE_KERNEL(format, target)                                                              \
+    extern "C" __global__ void __launch_bounds__(FLIP_CUDA_THREADS) flip_##format(flip_cuda p)     \
     {                                                                                              \
-        flip<from_##source, flip_to_##target>(p);                                                  \
+        flip<from_##format, flip_to_##target>(p);                                                  \
     }
+#define TO_NV12(format, layout) DEFINE_KERNEL(format, nv12)
+#define TO_RGB3(format, layout) DEFINE_KERNEL(format, rgb3)
 
-FLIP_CUDA_KERNELS(DEFINE_KERNEL)
+JOB_CHROMA_FORMATS(TO_NV12)
+DEFINE_KERNEL(grey, grey)
+JOB_RGB_FORMATS(TO_RGB3)

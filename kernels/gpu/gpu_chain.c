@@ -96,14 +96,8 @@ static struct cuda_kernel_node node_of(const struct launch *launch, void **param
 
 static int queue(const struct gpu_chain *chain, struct launch *launch, struct error *error)
 {
-    const struct cuda_driver *driver = gpu_driver(chain->gpu);
-
-    return cuda_driver_check(driver,
-                             driver->launch(launch->function, launch->grid.x, launch->grid.y,
-                                            launch->grid.z, launch->threads_x, launch->threads_y, 1,
-                                            0, gpu_stream(chain->gpu),
-                                            (void *[]){launch->parameters}, NULL),
-                             "launching", error);
+    return gpu_launch(chain->gpu, launch->function, launch->grid, launch->threads_x,
+                      launch->threads_y, launch->parameters, error);
 }
 
 // From now on this picture's launches are queued one by one, those that wait for the graph first.
@@ -189,28 +183,27 @@ static bool is_next(const struct gpu_chain *chain, const struct launch *launch)
            launch->size == built->size;
 }
 
-static bool arrange(struct launch *launch, const struct gpu_kernel *kernel, const void *parameters,
-                    uint32_t *rows, uint32_t width, uint32_t height)
+static bool arrange(struct launch *launch, const struct gpu_kernel *kernel, struct gpu_job *job)
 {
-    bool taken = gpu_kernel_arrange(kernel, rows, width, height, &launch->grid);
+    bool taken = gpu_kernel_arrange(kernel, job, &launch->grid);
 
     launch->threads_x = (unsigned)kernel->block.x;
     launch->threads_y = (unsigned)kernel->block.y;
-    memcpy(launch->parameters, parameters, launch->size); // with the rows
+    memcpy(launch->parameters, job, launch->size); // with the rows
     return taken;
 }
 
-int gpu_chain_add(struct gpu_chain *chain, struct gpu_kernel *kernel, void *parameters, size_t size,
-                  uint32_t *rows, uint32_t width, uint32_t height, struct error *error)
+int gpu_chain_add(struct gpu_chain *chain, struct gpu_kernel *kernel, struct gpu_job *job,
+                  size_t size, struct error *error)
 {
     struct launch *launch = next_launch(chain, kernel->function, size);
-    bool taken = arrange(launch, kernel, parameters, rows, width, height);
+    bool taken = arrange(launch, kernel, job);
     int r = 0;
 
     if (!taken || !is_next(chain, launch)) {
         r = leave_graph(chain, error);
-        r = r < 0 ? r : gpu_kernel_launch(kernel, parameters, rows, width, height, error);
-        arrange(launch, kernel, parameters, rows, width, height); // it may have another block now
+        r = r < 0 ? r : gpu_kernel_launch(kernel, job, error);
+        arrange(launch, kernel, job); // it may have another block now
     }
     chain->count++;
     return r;

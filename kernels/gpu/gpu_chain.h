@@ -23,10 +23,10 @@ int gpu_chain_new(struct gpu *gpu, bool graphs, struct error *error, struct gpu_
 void gpu_chain_free(struct gpu_chain *chain);
 
 void gpu_chain_begin(struct gpu_chain *chain);
-// A kernel over `width` x `height` pixels, as gpu_kernel_launch(). `size` bytes of `parameters` are
-// read now.
-int gpu_chain_add(struct gpu_chain *chain, struct gpu_kernel *kernel, void *parameters, size_t size,
-                  uint32_t *rows, uint32_t width, uint32_t height, struct error *error);
+// A kernel over the picture of `job`, as gpu_kernel_launch(). `size` bytes from there on, which are
+// the kernel's parameters, are read now.
+int gpu_chain_add(struct gpu_chain *chain, struct gpu_kernel *kernel, struct gpu_job *job,
+                  size_t size, struct error *error);
 // A kernel whose grid and block (threads in x) are its own: nobody configures them.
 int gpu_chain_add_fixed(struct gpu_chain *chain, struct CUfunc_st *function, struct gpu_grid grid,
                         unsigned threads, void *parameters, size_t size, struct error *error);

@@ -7,22 +7,19 @@
     X(canny)                                                                                       \
     X(convert)                                                                                     \
     X(demosaic)                                                                                    \
-    X(difference)                                                                                  \
     X(direction)                                                                                   \
     X(flip)                                                                                        \
     X(gpu_probe)                                                                                   \
     X(gradient)                                                                                    \
-    X(gray)                                                                                        \
     X(hysteresis)                                                                                  \
     X(levels)                                                                                      \
     X(mark)                                                                                        \
-    X(mask)                                                                                        \
     X(morphology)                                                                                  \
     X(motion)                                                                                      \
     X(operator)                                                                                    \
     X(overlay)                                                                                     \
-    X(selftest)                                                                                    \
-    X(threshold)
+    X(point)                                                                                       \
+    X(selftest)
 
 #define IMAGE(name)                                                                                \
     __asm__(".pushsection .rodata\n"                                                               \

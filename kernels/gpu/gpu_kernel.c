@@ -178,29 +178,26 @@ static bool is_refusal(int result)
     }
 }
 
-bool gpu_kernel_arrange(const struct gpu_kernel *kernel, uint32_t *rows, uint32_t width,
-                        uint32_t height, struct gpu_grid *ret_grid)
+bool gpu_kernel_arrange(const struct gpu_kernel *kernel, struct gpu_job *job,
+                        struct gpu_grid *ret_grid)
 {
     struct config_block block = kernel->block;
     struct gpu_tile tile = {kernel->tile.width, (unsigned)block.rows};
 
-    if (rows) {
-        *rows = tile.height;
-    }
-    *ret_grid = gpu_grid_over(width, height, tile, block);
+    job->rows = tile.height;
+    *ret_grid = gpu_grid_over(job->width, job->height, tile, block);
     return same(block, kernel->good);
 }
 
-static int launch_block(const struct gpu_kernel *kernel, void *parameters, uint32_t *rows,
-                        uint32_t width, uint32_t height)
+static int launch_block(const struct gpu_kernel *kernel, struct gpu_job *job)
 {
     struct config_block block = kernel->block;
     struct gpu_grid grid;
 
-    gpu_kernel_arrange(kernel, rows, width, height, &grid);
+    gpu_kernel_arrange(kernel, job, &grid);
     return gpu_driver(kernel->gpu)
         ->launch(kernel->function, grid.x, grid.y, grid.z, (unsigned)block.x, (unsigned)block.y, 1,
-                 0, gpu_stream(kernel->gpu), (void *[]){parameters}, NULL);
+                 0, gpu_stream(kernel->gpu), (void *[]){job}, NULL);
 }
 
 // Back to the block before, for this kernel and those that join its group later.
@@ -228,15 +225,14 @@ static void roll_back(struct gpu_kernel *kernel, int result)
     blocks->now[kernel->group] = blocks->before[kernel->group];
 }
 
-int gpu_kernel_launch(struct gpu_kernel *kernel, void *parameters, uint32_t *rows, uint32_t width,
-                      uint32_t height, struct error *error)
+int gpu_kernel_launch(struct gpu_kernel *kernel, struct gpu_job *job, struct error *error)
 {
-    int result = launch_block(kernel, parameters, rows, width, height);
+    int result = launch_block(kernel, job);
     int r;
 
     if (is_refusal(result) && !same(kernel->block, kernel->good)) {
         roll_back(kernel, result);
-        result = launch_block(kernel, parameters, rows, width, height);
+        result = launch_block(kernel, job);
     }
     r = cuda_driver_check(gpu_driver(kernel->gpu), result, "launching", error);
     if (r < 0) {
@@ -244,4 +240,15 @@ int gpu_kernel_launch(struct gpu_kernel *kernel, void *parameters, uint32_t *row
     }
     kernel->good = kernel->block;
     return 0;
+}
+
+int gpu_launch(struct gpu *gpu, struct CUfunc_st *function, struct gpu_grid grid,
+               unsigned threads_x, unsigned threads_y, void *parameters, struct error *error)
+{
+    const struct cuda_driver *driver = gpu_driver(gpu);
+
+    return cuda_driver_check(driver,
+                             driver->launch(function, grid.x, grid.y, grid.z, threads_x, threads_y,
+                                            1, 0, gpu_stream(gpu), (void *[]){parameters}, NULL),
+                             "launching", error);
 }

@@ -9,6 +9,7 @@
 
 #include "kernels/gpu/gpu.h"
 #include "kernels/gpu/gpu_block.h"
+#include "kernels/gpu/job.h"
 
 struct gpu_kernel {
     struct gpu *gpu; // not owned
@@ -36,16 +37,19 @@ void gpu_kernel_join(struct gpu_kernel *kernel);
 // No longer. Fine where it did not join.
 void gpu_kernel_leave(struct gpu_kernel *kernel);
 
-// Queues the kernel over `width` x `height` pixels in the GPU's stream and returns. `parameters`
-// points at the struct that the kernel takes, `rows` at its field for the rows a thread makes,
-// which is filled in; NULL: it has none. What CUDA says where no other block can help.
-int gpu_kernel_launch(struct gpu_kernel *kernel, void *parameters, uint32_t *rows, uint32_t width,
-                      uint32_t height, struct error *error);
+// Queues the kernel over the picture of `job` in the GPU's stream and returns. The job, whose rows
+// are filled in, is the first member of the struct that the kernel takes. What CUDA says where no
+// other block can help.
+int gpu_kernel_launch(struct gpu_kernel *kernel, struct gpu_job *job, struct error *error);
 
-// The grid of the next launch, and the rows as above. False: its block was not taken by a launch
-// yet.
-bool gpu_kernel_arrange(const struct gpu_kernel *kernel, uint32_t *rows, uint32_t width,
-                        uint32_t height, struct gpu_grid *ret_grid);
+// The grid of the next launch, and the job's rows. False: its block was not taken by a launch yet.
+bool gpu_kernel_arrange(const struct gpu_kernel *kernel, struct gpu_job *job,
+                        struct gpu_grid *ret_grid);
+
+// Queues a function in the GPU's stream whose grid and block are its own: nobody configures them.
+// Returns CUDA's error.
+int gpu_launch(struct gpu *gpu, struct CUfunc_st *function, struct gpu_grid grid,
+               unsigned threads_x, unsigned threads_y, void *parameters, struct error *error);
 
 // Threads a block and rows a thread of all groups (CONFIG_KERNEL_COUNT), from the next launch on;
 // {0, 0} and 0 rows: the default block and rows. Rows are left alone where they do not vary.

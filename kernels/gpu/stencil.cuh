@@ -27,17 +27,16 @@ struct reader {
         right_pick; // bytes left of `x`, right of it; of the word
 };
 
-template <class parameters>
-__device__ __forceinline__ reader make_reader(const parameters &p, uint32_t x)
+__device__ __forceinline__ reader make_reader(const gpu_job &j, uint32_t x)
 {
     reader r;
 
-    r.input = reinterpret_cast<const uint8_t *>(p.input) + x;
-    r.stride = p.input_stride;
-    r.last_row = (int)p.height - 1;
+    r.input = reinterpret_cast<const uint8_t *>(j.input[0]) + x;
+    r.stride = j.input_stride[0];
+    r.last_row = (int)j.height - 1;
     r.x = x;
-    r.right_of = p.width - x;
-    r.vector = aligned(p.input | p.input_stride, PIXELS) &&
+    r.right_of = j.width - x;
+    r.vector = aligned(j.input[0] | j.input_stride[0], PIXELS) &&
                (r.right_of == PIXELS || r.right_of >= PIXELS + 4);
     // Addresses are chosen, not values: a branch here would keep rows from overlapping.
     r.left_at = x > 0 ? 4 : 0;
@@ -128,8 +127,7 @@ template <class filter, class parameters>
 __device__ __forceinline__ void make_row(const parameters &p, const reader &r, int y, bool vector,
                                          bool wanted, const typename filter::line *lines)
 {
-    uint8_t *__restrict__ to =
-        reinterpret_cast<uint8_t *>(p.output) + (size_t)y * p.output_stride + r.x;
+    uint8_t *__restrict__ to = output_row(p.job, 0, y) + r.x;
     uint32_t words[WORDS];
 
     if (!filter::SHARES && !wanted) {
@@ -195,14 +193,14 @@ __device__ __forceinline__ void make_column(const parameters &p, const reader &r
 template <class fast, class slow, int ROWS, class parameters>
 __device__ __forceinline__ void make_picture(const parameters &p, bool plain)
 {
-    uint32_t x = tile_x(), y = tile_y(p.rows);
+    uint32_t x = tile_x(), y = tile_y(p.job.rows);
 
-    if (x >= p.width || y >= p.height) {
+    if (x >= p.job.width || y >= p.job.height) {
         return;
     }
-    reader r = make_reader(p, x);
-    bool vector = r.vector && aligned(p.output | p.output_stride, PIXELS);
-    uint32_t end = y + min(p.rows, p.height - y);
+    reader r = make_reader(p.job, x);
+    bool vector = r.vector && aligned(p.job.output[0] | p.job.output_stride[0], PIXELS);
+    uint32_t end = y + min(p.job.rows, p.job.height - y);
 
     if (!vector || !plain) {
         make_column<slow, 1>(p, r, y, end, vector);

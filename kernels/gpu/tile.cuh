@@ -5,14 +5,14 @@
 // `even` (pixels 0, 2) and `odd` (1, 3).
 #pragma once
 
+#include "kernels/gpu/job.h"
 #include "kernels/gpu/ptx.cuh"
-#include "kernels/gpu/tile_cuda.h"
 
 #include <stdint.h>
 
 namespace {
 
-constexpr int PIXELS = TILE_CUDA_PIXELS, WORDS = PIXELS / 4;
+constexpr int PIXELS = JOB_PIXELS, WORDS = PIXELS / 4;
 // Largest number of threads a block may have: what the registers are limited for.
 constexpr int THREADS_MAX = 1024;
 enum range { FULL, LIMITED };
@@ -27,6 +27,17 @@ __device__ __forceinline__ uint32_t tile_x()
 __device__ __forceinline__ uint32_t tile_y(uint32_t rows)
 {
     return ((blockIdx.z * gridDim.y + blockIdx.y) * blockDim.y + threadIdx.y) * rows;
+}
+
+// Row `y` of a plane of the input, or of the output.
+__device__ __forceinline__ const uint8_t *input_row(const gpu_job &j, int plane, uint32_t y)
+{
+    return reinterpret_cast<const uint8_t *>(j.input[plane]) + (size_t)y * j.input_stride[plane];
+}
+
+__device__ __forceinline__ uint8_t *output_row(const gpu_job &j, int plane, uint32_t y)
+{
+    return reinterpret_cast<uint8_t *>(j.output[plane]) + (size_t)y * j.output_stride[plane];
 }
 
 // Whether an address and a stride, or several or-ed together, are multiples of `bytes`.

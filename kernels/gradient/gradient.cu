@@ -36,7 +36,7 @@
 
 namespace {
 
-constexpr int ROWS = GRADIENT_CUDA_ROWS;
+constexpr int ROWS = JOB_ROWS;
 
 // Two results of 0..255 in 16 bit lanes.
 template <norm NORM, result RESULT>
@@ -55,8 +55,7 @@ __device__ __forceinline__ void make_row(const gradient_cuda &p, uint32_t x, uin
                                          bool vector, const slopes &above, const slopes &middle,
                                          const slopes &below)
 {
-    uint8_t *__restrict__ to =
-        reinterpret_cast<uint8_t *>(p.output) + (size_t)y * p.output_stride + x;
+    uint8_t *__restrict__ to = output_row(p.job, 0, y) + x;
     uint32_t lanes[2 * WORDS], words[WORDS];
 
 #pragma unroll
@@ -74,7 +73,7 @@ __device__ __forceinline__ void make_row(const gradient_cuda &p, uint32_t x, uin
     if (vector) {
         store_words<true>(to, words, PIXELS);
     } else {
-        store_words<false>(to, words, p.width - x);
+        store_words<false>(to, words, p.job.width - x);
     }
 }
 
@@ -86,7 +85,7 @@ __device__ __forceinline__ void make_tile(const gradient_cuda &p, uint32_t x, ui
 {
     constexpr int AHEAD = format::BYTES <= 2 ? 3 : 7 - format::BYTES;
     using source = strip_source<format, true>;
-    const source strips(p, x);
+    const source strips(p.job, x);
     typename source::raw raw[ROWS + 2];
     slopes s[ROWS + 2];
 
@@ -113,8 +112,8 @@ template <class format, norm NORM, range RANGE, result RESULT, bool VECTOR, int 
 __device__ __forceinline__ void make_column(const gradient_cuda &p, uint32_t x, uint32_t y)
 {
     using source = strip_source<format, VECTOR>;
-    const source strips(p, x);
-    uint32_t end = y + min(p.rows, p.height - y);
+    const source strips(p.job, x);
+    uint32_t end = y + min(p.job.rows, p.job.height - y);
     slopes above = slopes_of(strips, strips.load(y > 0 ? y - 1 : 0));
     slopes middle = slopes_of(strips, strips.load(y));
 
@@ -143,22 +142,24 @@ __device__ __forceinline__ void make_column(const gradient_cuda &p, uint32_t x, 
 template <class format, norm NORM, range RANGE, result RESULT>
 __device__ __forceinline__ void make_picture(const gradient_cuda &p)
 {
-    uint32_t x = tile_x(), y = tile_y(p.rows);
-    bool vectors = aligned(p.input | p.input_stride, format::VECTOR_BYTES) &&
-                   aligned(p.output | p.output_stride, PIXELS);
+    uint32_t x = tile_x(), y = tile_y(p.job.rows);
+    bool vectors = aligned(p.job.input[0] | p.job.input_stride[0], format::VECTOR_BYTES) &&
+                   aligned(p.job.output[0] | p.job.output_stride[0], PIXELS);
 
-    if (x >= p.width || y >= p.height) {
+    if (x >= p.job.width || y >= p.job.height) {
         return;
     }
-    vectors &= has_strip<format>(x, p.width);
+    vectors &= has_strip<format>(x, p.job.width);
 
+    // A tile of XR24 is too much for the registers.
+    constexpr bool FITS = format::BYTES < 4 || RESULT == BINARY;
     constexpr result ANY = RESULT == BINARY ? BINARY : SCALED;
 
     if (!vectors) {
         make_column<format, NORM, RANGE, ANY, false, 1>(p, x, y);
     } else if (RESULT == MAGNITUDE && !p.unity) {
         make_column<format, NORM, RANGE, ANY, true, 1>(p, x, y);
-    } else if (p.rows == ROWS && y + ROWS <= p.height) {
+    } else if (FITS && p.job.rows == ROWS && y + ROWS <= p.job.height) {
         make_tile<format, NORM, RANGE, RESULT>(p, x, y);
     } else {
         make_column<format, NORM, RANGE, RESULT, true, ROWS>(p, x, y);
@@ -181,4 +182,4 @@ __device__ __forceinline__ void make_picture(const gradient_cuda &p)
     DEFINE_KERNEL(format, l1, L1, limited, LIMITED, MAGNITUDE)                                     \
     DEFINE_KERNEL(format, l1, L1, binary, FULL, BINARY)
 
-GRADIENT_CUDA_KERNELS(DEFINE_KERNELS)
+JOB_LAYOUTS(DEFINE_KERNELS)

@@ -3,19 +3,10 @@
 #include "kernels/gradient/gradient_cuda.h"
 #include "kernels/stage/gpu_stage.h"
 
-#include <errno.h>
-#include <stdio.h>
-
 static const char *const operators[CONFIG_OPERATOR_COUNT] = {
     [CONFIG_OPERATOR_SCHARR] = "scharr",
     [CONFIG_OPERATOR_PREWITT] = "prewitt",
     [CONFIG_OPERATOR_SOBEL5] = "sobel5",
-};
-
-struct gradient_gpu {
-    uint64_t thresholds; // owned device memory
-    double gain;
-    uint32_t least, white, black; // of the binary kernels
 };
 
 // The gradient among the steps, which begin with gray or not.
@@ -50,108 +41,48 @@ static unsigned takes(const struct gpu_stage_setup *setup)
     return gradient == 0 ? count : 0;
 }
 
-static int upload_thresholds(struct gpu_stage *stage, const uint32_t *thresholds,
-                             struct error *error)
-{
-    struct gradient_gpu *state = stage->state;
-    const struct cuda_driver *driver = gpu_driver(stage->gpu);
-    size_t size = 256 * sizeof *thresholds;
-    int r = cuda_driver_check(driver, driver->mem_alloc(&state->thresholds, size),
-                              "allocating thresholds", error);
-
-    if (r < 0) {
-        return r;
-    }
-    // In the stream's order: a copy outside it may still be under way when a kernel starts.
-    return cuda_driver_check(
-        driver, driver->copy_to_device(state->thresholds, thresholds, size, gpu_stream(stage->gpu)),
-        "copying thresholds", error);
-}
-
 static unsigned rows_of(const struct gpu_stage_setup *setup)
 {
     if (!setup->mapped || !setup->first) {
-        return GRADIENT_CUDA_ROWS;
+        return JOB_ROWS;
     }
-    return setup->camera->height < GRADIENT_CUDA_TALL ? GRADIENT_CUDA_ROWS_MAPPED
-                                                      : GRADIENT_CUDA_ROWS_MAPPED_TALL;
-}
-
-static int add_kernel(struct gpu_stage *stage, const struct gpu_stage_setup *setup,
-                      struct error *error)
-{
-    const struct stage_options *options = &setup->steps[gradient_at(setup)].options;
-    struct gpu_tile tile = {TILE_CUDA_PIXELS, rows_of(setup)};
-    const char *operator= operators[options->operator];
-    const char *range = gpu_stage_limited(setup) ? "limited" : "full";
-    char name[64];
-
-    snprintf(name, sizeof name, "%s_%s_%s_%s", operator? "operator" : "gradient",
-             operator? operator: gpu_stage_layout(setup),
-             options->norm == CONFIG_NORM_L2 ? "l2" : "l1",
-             match_threshold(setup) > 0 ? "binary" : range);
-    return gpu_stage_add_kernel(stage, CONFIG_KERNEL_GRADIENT, name, tile, error);
+    return setup->camera->height < GRADIENT_CUDA_TALL ? JOB_ROWS_MAPPED : GRADIENT_CUDA_ROWS_TALL;
 }
 
 static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
 {
     const struct plan_step *step = &setup->steps[gradient_at(setup)];
-    struct gradient_gpu *state = calloc(1, sizeof *state);
+    const struct stage_options *options = &step->options;
+    const char *name = operators[options->operator], *range = "full";
+    struct gradient_cuda *parameters = stage->state;
     uint32_t thresholds[256];
     int r;
 
-    if (!state) {
-        return error_set(error, -ENOMEM, "no memory for edges on the GPU");
-    }
-    stage->state = state;
-    state->gain = step->options.gain;
-    gradient_thresholds(step->options.norm, state->gain, thresholds);
+    gradient_thresholds(options->norm, options->gain, thresholds);
+    parameters->gain = (float)options->gain;
+    parameters->unity = options->gain == 1.0;
     if (match_threshold(setup) > 0) {
-        state->least = thresholds[step[1].options.threshold];
-        state->white = gpu_stage_shade(setup, 255);
-        state->black = gpu_stage_shade(setup, 0);
+        parameters->least = thresholds[step[1].options.threshold];
+        parameters->white = gpu_stage_shade(setup, 255);
+        parameters->black = gpu_stage_shade(setup, 0);
+        range = "binary";
+    } else if (gpu_stage_limited(setup)) {
+        range = "limited";
     }
-    r = add_kernel(stage, setup, error);
-    if (r == 0) {
-        stage->kernels[0].rows_vary = true;
-        r = upload_thresholds(stage, thresholds, error);
+    r = gpu_stage_add_kernel(stage, CONFIG_KERNEL_GRADIENT,
+                             (struct gpu_tile){JOB_PIXELS, rows_of(setup)}, error, "%s_%s_%s_%s",
+                             name ? "operator" : "gradient", name ? name : gpu_stage_layout(setup),
+                             options->norm == CONFIG_NORM_L2 ? "l2" : "l1", range);
+    if (r < 0) {
+        return r;
     }
-    return r;
+    stage->kernels[0].rows_vary = true;
+    return gpu_stage_add_memory(stage, thresholds, sizeof thresholds, "thresholds", error,
+                                &parameters->thresholds);
 }
 
-static void finish(struct gpu_stage *stage)
-{
-    struct gradient_gpu *state = stage->state;
-
-    if (state && state->thresholds && !gpu_is_lost(stage->gpu)) {
-        gpu_driver(stage->gpu)->mem_free(state->thresholds);
-    }
-    free(state);
-}
-
-static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
-                  struct gpu_chain *chain, struct error *error)
-{
-    const struct gpu_picture *input = &pictures->input, *output = &pictures->output;
-    const struct gradient_gpu *state = stage->state;
-    struct gradient_cuda parameters = {
-        .input = input->planes[0].address,
-        .output = output->planes[0].address,
-        .thresholds = state->thresholds,
-        .input_stride = input->planes[0].stride,
-        .output_stride = output->planes[0].stride,
-        .width = input->width,
-        .height = input->height,
-        .gain = (float)state->gain,
-        .unity = state->gain == 1.0,
-        .least = state->least,
-        .white = state->white,
-        .black = state->black,
-    };
-
-    return gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters,
-                         &parameters.rows, input->width, input->height, error);
-}
-
-const struct gpu_stage_ops gradient_gpu_ops = {
-    .name = "gradient", .takes = takes, .init = init, .finish = finish, .launch = launch};
+const struct gpu_stage_ops gradient_gpu_ops = {.name = "gradient",
+                                               .state_size = sizeof(struct gradient_cuda),
+                                               .takes = takes,
+                                               .init = init,
+                                               .launch = gpu_stage_launch};

@@ -303,4 +303,6 @@ __device__ __forceinline__ void make_operator(const gradient_cuda &p)
     DEFINE_KERNEL(name, l1, L1, full, FULL)                                                        \
     DEFINE_KERNEL(name, l1, L1, limited, LIMITED)
 
-OPERATOR_CUDA_KERNELS(DEFINE_KERNELS)
+DEFINE_KERNELS(scharr)
+DEFINE_KERNELS(prewitt)
+DEFINE_KERNELS(sobel5)

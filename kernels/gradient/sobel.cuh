@@ -6,15 +6,9 @@
 #pragma once
 
 #include "kernels/gradient/magnitude.cuh"
-#include "kernels/gray/gray.cuh"
+#include "kernels/gpu/gray.cuh"
 
 namespace {
-
-// Where gray comes from: plane 0 of a picture, in a layout of gray.cuh.
-struct gray_source {
-    uint64_t input;
-    uint32_t input_stride, width, height;
-};
 
 // Eight gray pixels and what has the neighbour on either side: its gray in byte LUMA of the layout
 // and 0 in the byte above it.
@@ -47,7 +41,7 @@ template <class format> __device__ __forceinline__ bool has_strip(uint32_t x, ui
 }
 
 // Strips of one column: `raw` is what load() gets of row `y`, below the picture its last row, and
-// take() makes a strip of it, once it is there. Parameters as those of gray_source.
+// take() makes a strip of it, once it is there.
 template <class format, bool VECTOR> struct strip_source;
 
 // By vectors, with one address for each row. At the border the neighbour is not read, but picked
@@ -62,11 +56,10 @@ template <class format> struct strip_source<format, true> {
     bool first, last; // of the row
     strip_picks picks;
 
-    template <class parameters>
-    __device__ __forceinline__ strip_source(const parameters &p, uint32_t x)
-        : column(reinterpret_cast<const uint8_t *>(p.input) + (size_t)x * format::BYTES),
-          stride(p.input_stride), last_row(p.height - 1), first(x == 0),
-          last(p.width - x <= PIXELS), picks(pick_beside<format>(!first, !last))
+    __device__ __forceinline__ strip_source(const gpu_job &j, uint32_t x)
+        : column(reinterpret_cast<const uint8_t *>(j.input[0]) + (size_t)x * format::BYTES),
+          stride(j.input_stride[0]), last_row(j.height - 1), first(x == 0),
+          last(j.width - x <= PIXELS), picks(pick_beside<format>(!first, !last))
     {
     }
 
@@ -117,10 +110,9 @@ template <class format> struct strip_source<format, false> {
     uint32_t stride, last_row, x, width;
     strip_picks picks;
 
-    template <class parameters>
-    __device__ __forceinline__ strip_source(const parameters &p, uint32_t x)
-        : from(reinterpret_cast<const uint8_t *>(p.input)), stride(p.input_stride),
-          last_row(p.height - 1), x(x), width(p.width), picks(pick_beside<format>(true, true))
+    __device__ __forceinline__ strip_source(const gpu_job &j, uint32_t x)
+        : from(reinterpret_cast<const uint8_t *>(j.input[0])), stride(j.input_stride[0]),
+          last_row(j.height - 1), x(x), width(j.width), picks(pick_beside<format>(true, true))
     {
     }
 

@@ -55,7 +55,6 @@ static int make_conversion(struct part *part, struct gpu *gpu, const struct fram
 
     conversion->gpu = gpu;
     conversion->count = 1;
-    conversion->stages[0] = (struct gpu_stage){.ops = &convert_gpu_ops, .gpu = gpu};
     if (r == 0 && part->path) {
         r = gpu_plane_init(&part->plane, gpu, (uint32_t)made->planes[0].width_bytes, made->height,
                            error);
@@ -63,13 +62,8 @@ static int make_conversion(struct part *part, struct gpu *gpu, const struct fram
     if (r == 0) {
         r = gpu_chain_new(gpu, false, error, &conversion->chain);
     }
-    if (r == 0) {
-        r = convert_gpu_add_side(&conversion->stages[0], made->format, whole, error);
-    }
-    if (r == 0) {
-        gpu_stage_join(&conversion->stages[0]);
-    }
-    return r;
+    return r < 0 ? r
+                 : convert_gpu_init_side(&conversion->stages[0], gpu, made->format, whole, error);
 }
 
 static int make_path(struct part *part, const struct view_setup *setup, struct graph *graph,

@@ -1,8 +1,6 @@
-// The gray view on the GPU: gray.cu with its name and its tile.
-#include "kernels/gray/gray_cuda.h"
+// The gray view on the GPU: point.cu with its name.
+#include "kernels/gpu/point_cuda.h"
 #include "kernels/stage/gpu_stage.h"
-
-#include <stdio.h>
 
 static unsigned takes(const struct gpu_stage_setup *setup)
 {
@@ -11,30 +9,13 @@ static unsigned takes(const struct gpu_stage_setup *setup)
 
 static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
 {
-    char name[64];
-
-    snprintf(name, sizeof name, "gray_%s_%s", gpu_stage_layout(setup),
-             gpu_stage_limited(setup) ? "limited" : "full");
-    return gpu_stage_add_kernel(stage, CONFIG_KERNEL_GRAY, name,
-                                (struct gpu_tile){TILE_CUDA_PIXELS, GRAY_CUDA_ROWS}, error);
+    return gpu_stage_add_kernel(
+        stage, CONFIG_KERNEL_GRAY, (struct gpu_tile){JOB_PIXELS, JOB_ROWS_CHROMA}, error,
+        "point_gray_%s_%s", gpu_stage_layout(setup), gpu_stage_limited(setup) ? "limited" : "full");
 }
 
-static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
-                  struct gpu_chain *chain, struct error *error)
-{
-    const struct gpu_picture *input = &pictures->input, *output = &pictures->output;
-    struct gray_cuda parameters = {
-        .input = input->planes[0].address,
-        .output = output->planes[0].address,
-        .input_stride = input->planes[0].stride,
-        .output_stride = output->planes[0].stride,
-        .width = input->width,
-        .height = input->height,
-    };
-
-    return gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters, NULL,
-                         input->width, input->height, error);
-}
-
-const struct gpu_stage_ops gray_gpu_ops = {
-    .name = "gray", .takes = takes, .init = init, .launch = launch};
+const struct gpu_stage_ops gray_gpu_ops = {.name = "gray",
+                                           .state_size = sizeof(struct point_cuda),
+                                           .takes = takes,
+                                           .init = init,
+                                           .launch = gpu_stage_launch};

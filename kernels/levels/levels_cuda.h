@@ -1,7 +1,7 @@
 // Shared by levels.cu and the C code that launches it: parameters, kernel names, geometry.
 #pragma once
 
-#include "kernels/gpu/tile_cuda.h"
+#include "kernels/gpu/job.h"
 
 // Threads a block, and bytes of a row that a warp counts at a time, from a multiple of
 // LEVELS_CUDA_VECTOR on.

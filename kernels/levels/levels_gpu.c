@@ -2,22 +2,10 @@
 
 #define WARPS (LEVELS_CUDA_THREADS / 32)
 
-static int make_state(struct levels_gpu *levels, struct gpu *gpu, struct error *error)
-{
-    const struct cuda_driver *driver = gpu_driver(gpu);
-    size_t size = sizeof(struct levels_cuda_state);
-    int r = cuda_driver_check(driver, driver->mem_alloc(&levels->state, size),
-                              "allocating a histogram", error);
-
-    return r < 0 ? r
-                 : cuda_driver_check(driver,
-                                     driver->mem_clear(levels->state, 0, size, gpu_stream(gpu)),
-                                     "clearing a histogram", error);
-}
-
-int levels_gpu_init(struct levels_gpu *levels, struct gpu *gpu, const char *function,
+int levels_gpu_init(struct levels_gpu *levels, struct gpu_stage *stage, const char *function,
                     struct error *error)
 {
+    struct gpu *gpu = stage->gpu;
     const struct cuda_driver *driver = gpu_driver(gpu);
     int resident = 0, r = gpu_kernel(gpu, function, error, &levels->function);
 
@@ -28,15 +16,9 @@ int levels_gpu_init(struct levels_gpu *levels, struct gpu *gpu, const char *func
     }
     resident *= gpu_info(gpu)->multiprocessors;
     levels->blocks = resident < 1 ? 1 : (unsigned)resident;
-    return r < 0 ? r : make_state(levels, gpu, error);
-}
-
-void levels_gpu_finish(struct levels_gpu *levels, struct gpu *gpu)
-{
-    if (levels->state && !gpu_is_lost(gpu)) {
-        gpu_driver(gpu)->mem_free(levels->state);
-    }
-    *levels = (struct levels_gpu){0};
+    return r < 0 ? r
+                 : gpu_stage_add_memory(stage, NULL, sizeof(struct levels_cuda_state),
+                                        "a histogram", error, &levels->state);
 }
 
 // As many as run at the same time and have something to count: each has a table to clear and to add

@@ -5,19 +5,16 @@
 #include "kernels/levels/levels_cuda.h"
 #include "kernels/stage/gpu_stage.h"
 
-// Embedded, zeroed before.
+// Part of a stage.
 struct levels_gpu {
-    uint64_t state;             // owned device memory, a levels_cuda_state; 0: none
+    uint64_t state;             // the stage's device memory, a levels_cuda_state; 0: none
     struct CUfunc_st *function; // of the kernel
     unsigned blocks;            // that the GPU runs at once
 };
 
-// `function` is a kernel of levels_cuda.h. -ENOENT, -ENOMEM, what else CUDA says. End it with
-// levels_gpu_finish() in any case.
-int levels_gpu_init(struct levels_gpu *levels, struct gpu *gpu, const char *function,
+// `function` is a kernel of levels_cuda.h. -ENOENT, -ENOMEM, what else CUDA says.
+int levels_gpu_init(struct levels_gpu *levels, struct gpu_stage *stage, const char *function,
                     struct error *error);
-// Takes zeroed and half-built ones. No kernel uses it any more, or the GPU is lost.
-void levels_gpu_finish(struct levels_gpu *levels, struct gpu *gpu);
 
 // Adds the kernel for plane 0 of `input`, which is gray. What gpu_chain_add_fixed() says.
 int levels_gpu_add(const struct levels_gpu *levels, const struct gpu_picture *input,

@@ -36,11 +36,11 @@ template <int SIDE>
 __device__ __forceinline__ square_rows<SIDE> make_rows(const morphology_cuda &p, uint32_t x)
 {
     square_rows<SIDE> r;
-    int left = (int)(p.width - x);
+    int left = (int)(p.job.width - x);
 
-    r.input = reinterpret_cast<const uint8_t *>(p.input) + x;
-    r.stride = p.input_stride;
-    r.height = p.height;
+    r.input = reinterpret_cast<const uint8_t *>(p.job.input[0]) + x;
+    r.stride = p.job.input_stride[0];
+    r.height = p.job.height;
     r.erodes = p.erodes;
     r.left_at = x > 0 ? 4 * SIDE : 0;
     r.right_at = left > PIXELS ? PIXELS : 0;
@@ -144,10 +144,10 @@ __device__ __forceinline__ void collect(half_square &into, const half_square &h)
 __device__ __forceinline__ void store_row(const morphology_cuda &p, uint32_t x, uint32_t y,
                                           const half_square &h)
 {
-    uint8_t *to = reinterpret_cast<uint8_t *>(p.output) + (size_t)y * p.output_stride + x;
+    uint8_t *to = output_row(p.job, 0, y) + x;
     uint32_t words[WORDS];
 
-    if (y >= p.height) {
+    if (y >= p.job.height) {
         return;
     }
 #pragma unroll
@@ -156,10 +156,10 @@ __device__ __forceinline__ void store_row(const morphology_cuda &p, uint32_t x, 
 
         words[i] = (white & p.white) | (~white & p.black);
     }
-    if (x + PIXELS <= p.width && aligned(p.output | p.output_stride, PIXELS)) {
+    if (x + PIXELS <= p.job.width && aligned(p.job.output[0] | p.job.output_stride[0], PIXELS)) {
         store_words<true>(to, words, PIXELS);
     } else {
-        store_words<false>(to, words, p.width - x);
+        store_words<false>(to, words, p.job.width - x);
     }
 }
 
@@ -219,7 +219,7 @@ template <int TIMES> __device__ __forceinline__ void make_picture(const morpholo
     constexpr int ROWS = MORPHOLOGY_CUDA_ROWS(TIMES), SIDE = TIMES <= 4 ? 1 : 2;
     uint32_t x = tile_x(), y = tile_y(ROWS);
 
-    if (x >= p.width || y >= p.height) {
+    if (x >= p.job.width || y >= p.job.height) {
         return;
     }
     square_rows<SIDE> r = make_rows<SIDE>(p, x);

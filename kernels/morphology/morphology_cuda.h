@@ -1,18 +1,15 @@
 // Shared by morphology.cu and the C code that launches it: parameters, kernel names, geometry.
 #pragma once
 
-#include "kernels/gpu/tile_cuda.h"
+#include "kernels/gpu/job.h"
 
 // Rows a thread makes with squares that reach `times` pixels.
 #define MORPHOLOGY_CUDA_ROWS(times) ((times) <= 5 ? 4 : 6)
 
 struct morphology_cuda {
-    uint64_t input;  // device address of black and white, 0 and 255, a multiple of 8
-    uint64_t output; // device address of the 8 bit picture
-    uint32_t input_stride, output_stride; // bytes, the input's a multiple of 8
-    uint32_t width, height;               // pixels, 1 and up
-    uint32_t erodes;                      // all ones, for a dilation 0
-    uint32_t white, black;                // four pixels of either, of the output
+    struct gpu_job job;    // from black and white, 0 and 255, at multiples of 8
+    uint32_t erodes;       // all ones, for a dilation 0
+    uint32_t white, black; // four pixels of either, of the output
 };
 
 // morphology_<times>, each for erosion and dilation.

@@ -8,8 +8,8 @@
 // The picture is bit for bit what convert.c makes, the bits what gray.c and difference.c make, the
 // marks what morphology.c and mark.c make.
 //
-// Buffers. Input and picture as in convert.cu; `previous` and `current` as in difference.cu. Bits:
-// pixel x of a row is bit x % 8 of byte x / 8, and what is left of the last byte is set.
+// Buffers. Input and picture as in convert.cu; `previous` and `current` are gray planes of our own.
+// Bits: pixel x of a row is bit x % 8 of byte x / 8, and what is left of the last byte is set.
 //
 // Threads. As in convert.cu: thread (x, y) makes a tile of 8 pixels by 2 rows at (8 x, 2 y) and
 // shares nothing. Bytes a pixel: 1 to 4 and 1 read, 2.5 written and 0.125 of bits. Of the rows
@@ -37,8 +37,8 @@ __device__ __forceinline__ void compare(const motion_cuda &p, uint32_t x, uint32
     uint8_t *__restrict__ current =
         reinterpret_cast<uint8_t *>(p.current) + (size_t)y * p.plane_stride + x;
     uint8_t *__restrict__ output =
-        reinterpret_cast<uint8_t *>(p.output) + (size_t)y * p.output_stride + x / PIXELS;
-    uint32_t bits = 0xff00u >> (PIXELS - min(p.picture.width - x, PIXELS));
+        reinterpret_cast<uint8_t *>(p.bits) + (size_t)y * p.bits_stride + x / PIXELS;
+    uint32_t bits = 0xff00u >> (PIXELS - min(p.job.width - x, PIXELS));
 
     store_words<true>(current, gray, PIXELS);
 #pragma unroll
@@ -92,9 +92,8 @@ template <class layout, bool VECTOR>
 __device__ __forceinline__ moving find_moving(const motion_cuda &p, const pair_difference &d,
                                               uint32_t x, int y, const uint32_t *words)
 {
-    uint32_t width = p.picture.width, row = min(max(y, 0), (int)p.picture.height - 1);
-    const uint8_t *__restrict__ input = reinterpret_cast<const uint8_t *>(p.picture.input[0]) +
-                                        (size_t)row * p.picture.input_stride[0];
+    uint32_t width = p.job.width, row = min(max(y, 0), (int)p.job.height - 1);
+    const uint8_t *__restrict__ input = input_row(p.job, 0, row);
     const uint8_t *__restrict__ at = input + (size_t)x * layout::BYTES;
     const uint8_t *__restrict__ previous =
         reinterpret_cast<const uint8_t *>(p.previous) + (size_t)row * p.plane_stride + x;
@@ -159,10 +158,10 @@ struct to_bits {
                                                 nv12_tile &tile,
                                                 const uint32_t (&before)[ROWS][WORDS])
     {
-        store_nv12<VECTOR>(p.picture, x, y, tile);
+        store_nv12<VECTOR>(p.job, x, y, tile);
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
-            if (y + i < p.picture.height) {
+            if (y + i < p.job.height) {
                 compare(p, x, y + i, tile.gray[i], before[i]);
             }
         }
@@ -180,7 +179,7 @@ template <class layout> struct to_marked {
 
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
-            if (y + i < p.picture.height) {
+            if (y + i < p.job.height) {
                 store_words<true>(reinterpret_cast<uint8_t *>(p.current) +
                                       (size_t)(y + i) * p.plane_stride + x,
                                   tile.gray[i], PIXELS);
@@ -192,7 +191,7 @@ template <class layout> struct to_marked {
         if (p.previous && make_mask<layout, VECTOR>(p, d, x, y, mask)) {
             mark_tile(p.space, mask, tile.luma, tile.chroma);
         }
-        store_nv12<VECTOR>(p.picture, x, y, tile);
+        store_nv12<VECTOR>(p.job, x, y, tile);
     }
 };
 
@@ -203,11 +202,11 @@ __device__ __forceinline__ void make_tile(const motion_cuda &p, uint32_t x, uint
     uint32_t before[ROWS][WORDS] = {};
     nv12_tile tile;
 
-    source::template load<VECTOR>(p.picture, x, y, tile);
+    source::template load<VECTOR>(p, x, y, tile);
 #pragma unroll
     for (int i = 0; i < ROWS; i++) {
         if (p.previous) {
-            load_words<8>(previous + (size_t)min(y + i, p.picture.height - 1) * p.plane_stride + x,
+            load_words<8>(previous + (size_t)min(y + i, p.job.height - 1) * p.plane_stride + x,
                           before[i]);
         }
     }
@@ -219,10 +218,10 @@ __device__ __forceinline__ void make_picture(const motion_cuda &p)
 {
     uint32_t x = tile_x(), y = tile_y(ROWS);
 
-    if (x >= p.picture.width || y >= p.picture.height) {
+    if (x >= p.job.width || y >= p.job.height) {
         return;
     }
-    if (takes_vectors<source>(p.picture) && x + PIXELS <= p.picture.width) {
+    if (takes_vectors<source>(p.job) && x + PIXELS <= p.job.width) {
         make_tile<source, target, true>(p, x, y);
     } else {
         make_tile<source, target, false>(p, x, y);
@@ -243,5 +242,6 @@ __device__ __forceinline__ void make_picture(const motion_cuda &p)
         make_picture<from_##format, to_marked<layout>>(p);                                         \
     }
 
-MOTION_CUDA_KERNELS(DEFINE_KERNEL)
-MOTION_CUDA_YUV_KERNELS(DEFINE_MARKED)
+JOB_YUV_FORMATS(DEFINE_KERNEL)
+JOB_RGB_FORMATS(DEFINE_KERNEL)
+JOB_YUV_FORMATS(DEFINE_MARKED)

@@ -1,22 +1,16 @@
 // Motion with a fixed threshold on the GPU, for a stream. motion.cu makes the picture, finds what
 // moves and marks it, in one launch. Of RGB cameras, or where more has to be eroded, it writes a
 // bit a pixel instead, and mark.cu erodes and marks in a second launch.
-#include "kernels/convert/convert_gpu.h"
 #include "kernels/difference/difference_gpu.h"
 #include "kernels/motion/motion_cuda.h"
 #include "kernels/overlay/mark_gpu.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 struct motion_stage {
+    struct motion_cuda parameters; // with `bits` or, if `marked`, without
     struct difference_gpu difference;
     struct mark_gpu mark;
-    struct gpu_plane bits; // owned; none if motion.cu marks
-    struct mark_cuda_space space;
-    uint32_t threshold, erode;
     bool marked; // by motion.cu, in the launch that finds what moves
 };
 
@@ -39,54 +33,43 @@ static unsigned takes(const struct gpu_stage_setup *setup)
 static int add_kernels(struct gpu_stage *stage, const struct gpu_stage_setup *setup,
                        struct error *error)
 {
+    const struct frame_layout *camera = setup->camera;
     struct motion_stage *state = stage->state;
-    char name[64];
-    int r;
+    struct gpu_plane bits;
+    int r = gpu_stage_add_kernel(
+        stage, CONFIG_KERNEL_DIFFERENCE, (struct gpu_tile){JOB_PIXELS, JOB_ROWS_CHROMA}, error,
+        "motion_%s%s", state->marked ? "marked_" : "", camera->format->name);
 
-    snprintf(name, sizeof name, "motion_%s%s", state->marked ? "marked_" : "",
-             setup->camera->format->name);
-    for (char *c = name; *c; c++) {
-        *c = (char)tolower(*c);
+    if (r < 0 || state->marked) {
+        return r;
     }
-    r = gpu_stage_add_kernel(stage, CONFIG_KERNEL_DIFFERENCE, name,
-                             (struct gpu_tile){TILE_CUDA_PIXELS, CONVERT_CUDA_ROWS}, error);
-    return r < 0 || state->marked ? r : mark_gpu_init(&state->mark, stage, setup, true, error);
+    r = mark_gpu_init(&state->mark, stage, setup, true, error);
+    r = r < 0 ? r
+              : gpu_stage_add_plane(stage, (camera->width + 7) / 8, camera->height, error, &bits);
+    if (r == 0) {
+        state->parameters.bits = bits.address;
+        state->parameters.bits_stride = bits.stride;
+    }
+    return r;
 }
 
 static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
 {
-    struct motion_stage *state = calloc(1, sizeof *state);
     const struct plan_step *difference = &setup->steps[setup->steps[0].kind == STAGE_GRAY];
     const struct plan_step *erode = difference + 1;
+    struct motion_stage *state = stage->state;
+    struct motion_cuda *parameters = &state->parameters;
     int r;
 
-    if (!state) {
-        return error_set(error, -ENOMEM, "no memory for motion on the GPU");
-    }
-    stage->state = state;
-    state->threshold = (uint32_t)difference->options.threshold;
-    state->erode = erode->kind == STAGE_ERODE ? (uint32_t)erode->options.times : 0;
-    state->space = mark_gpu_space(setup->camera, setup->steps[setup->count - 1].options.mark);
-    state->marked = setup->camera->format->luma_step != 0 && state->erode <= MOTION_CUDA_ERODE_MAX;
+    parameters->threshold = (uint32_t)difference->options.threshold;
+    parameters->erode = erode->kind == STAGE_ERODE ? (uint32_t)erode->options.times : 0;
+    parameters->space = mark_gpu_space(setup->camera, setup->steps[setup->count - 1].options.mark);
+    state->marked =
+        setup->camera->format->luma_step != 0 && parameters->erode <= MOTION_CUDA_ERODE_MAX;
     r = add_kernels(stage, setup, error);
-    if (r == 0) {
-        r = difference_gpu_init(&state->difference, setup, error);
-    }
-    return r < 0 || state->marked
-               ? r
-               : gpu_plane_init(&state->bits, stage->gpu, (setup->camera->width + 7) / 8,
-                                setup->camera->height, error);
-}
-
-static void finish(struct gpu_stage *stage)
-{
-    struct motion_stage *state = stage->state;
-
-    if (state) {
-        difference_gpu_finish(&state->difference, stage->gpu);
-        gpu_plane_finish(&state->bits, stage->gpu);
-        free(state);
-    }
+    r = r < 0 ? r : difference_gpu_init(&state->difference, stage, setup, error);
+    parameters->plane_stride = state->difference.gray[0].stride;
+    return r;
 }
 
 static void forget(struct gpu_stage *stage)
@@ -99,31 +82,23 @@ static void forget(struct gpu_stage *stage)
 static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
                   struct gpu_chain *chain, struct error *error)
 {
-    const struct gpu_picture *input = &pictures->camera;
     struct motion_stage *state = stage->state;
-    const struct mark_gpu_mask mask = {state->bits.address, state->bits.stride, state->erode};
-    struct motion_cuda parameters = {
-        .picture = convert_gpu_parameters(input, &pictures->output),
-        .output = state->bits.address,
-        .plane_stride = state->difference.gray[0].stride,
-        .output_stride = state->bits.stride,
-        .threshold = state->threshold,
-        .erode = state->erode,
-        .space = state->space,
-    };
+    struct motion_cuda *parameters = &state->parameters;
+    const struct mark_gpu_mask mask = {parameters->bits, parameters->bits_stride,
+                                       parameters->erode};
     int r;
 
-    difference_gpu_next(&state->difference, &parameters.current, &parameters.previous);
-    r = gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters, NULL, input->width,
-                      input->height, error);
+    difference_gpu_next(&state->difference, &parameters->current, &parameters->previous);
+    gpu_job_set(&parameters->job, &pictures->camera, &pictures->output);
+    r = gpu_chain_add(chain, &stage->kernels[0], &parameters->job, sizeof *parameters, error);
     return r < 0 || state->marked
                ? r
                : mark_gpu_launch(&state->mark, stage, pictures, &mask, chain, error);
 }
 
 const struct gpu_stage_ops motion_gpu_ops = {.name = "motion",
+                                             .state_size = sizeof(struct motion_stage),
                                              .takes = takes,
                                              .init = init,
-                                             .finish = finish,
                                              .forget = forget,
                                              .launch = launch};

@@ -20,7 +20,7 @@
 
 namespace {
 
-constexpr int ROWS = MARK_CUDA_ROWS;
+constexpr int ROWS = JOB_ROWS_CHROMA;
 
 enum target { RGB3, YUV, RGB };
 enum form { BITS, BYTES };
@@ -29,13 +29,13 @@ enum form { BITS, BYTES };
 // is set.
 __device__ __forceinline__ uint32_t window(const mark_cuda &p, uint32_t x, int64_t y)
 {
-    if (y < 0 || y >= p.height) {
+    if (y < 0 || y >= p.job.height) {
         return 0xffffff;
     }
     const uint8_t *__restrict__ at =
         reinterpret_cast<const uint8_t *>(p.mask) + (size_t)y * p.mask_stride + x / PIXELS;
     uint32_t before = x > 0 ? __ldg(at - 1) : 0xff;
-    uint32_t after = x + PIXELS < p.width ? __ldg(at + 1) : 0xff;
+    uint32_t after = x + PIXELS < p.job.width ? __ldg(at + 1) : 0xff;
 
     return before | (uint32_t)__ldg(at) << 8 | after << 16;
 }
@@ -104,13 +104,13 @@ __device__ __forceinline__ void load_bytes_as_bits(const mark_cuda &p, uint32_t 
 #pragma unroll
     for (int i = 0; i < ROWS; i++) {
         const uint8_t *__restrict__ at = reinterpret_cast<const uint8_t *>(p.mask) +
-                                         (size_t)min(y + i, p.height - 1) * p.mask_stride + x;
+                                         (size_t)min(y + i, p.job.height - 1) * p.mask_stride + x;
         uint32_t words[WORDS];
 
-        if (x + PIXELS <= p.width && aligned(p.mask | p.mask_stride, 8)) {
+        if (x + PIXELS <= p.job.width && aligned(p.mask | p.mask_stride, 8)) {
             load_bytes<true, 8>(at, PIXELS, words);
         } else {
-            load_bytes<false, 8>(at, p.width - x, words);
+            load_bytes<false, 8>(at, p.job.width - x, words);
         }
         rows[i] = bits_of(words[0]) | bits_of(words[1]) << 4;
     }
@@ -118,8 +118,7 @@ __device__ __forceinline__ void load_bytes_as_bits(const mark_cuda &p, uint32_t 
 
 __device__ __forceinline__ other from_rgb(const mark_cuda &p, uint32_t x, uint32_t y)
 {
-    const uint8_t *__restrict__ pixel = reinterpret_cast<const uint8_t *>(p.input) +
-                                        (size_t)y * p.input_stride + (size_t)x * p.input_step;
+    const uint8_t *__restrict__ pixel = input_row(p.job, 0, y) + (size_t)x * p.input_step;
 
     return {__ldg(pixel + 1) >> p.space.shift,
             __ldg(pixel + (p.blue_first ? 0 : 2)) >> p.space.shift};
@@ -130,8 +129,7 @@ __device__ __forceinline__ other from_rgb(const mark_cuda &p, uint32_t x, uint32
 __device__ __forceinline__ void mark_pair(const mark_cuda &p, uint32_t x, uint32_t y, uint32_t top,
                                           uint32_t bottom)
 {
-    uint8_t *chroma =
-        reinterpret_cast<uint8_t *>(p.output[1]) + (size_t)(y / 2) * p.output_stride[1] + x;
+    uint8_t *chroma = output_row(p.job, 1, y / 2) + x;
 
 #pragma unroll
     for (uint32_t i = 0; i < 4; i++) {
@@ -140,9 +138,7 @@ __device__ __forceinline__ void mark_pair(const mark_cuda &p, uint32_t x, uint32
         }
         other pixel = from_rgb(p, x + i % 2, y + i / 2);
 
-        reinterpret_cast<uint8_t *>(
-            p.output[0])[(size_t)(y + i / 2) * p.output_stride[0] + x + i % 2] =
-            (uint8_t)(pixel.luma24(p.space) >> 24);
+        output_row(p.job, 0, y + i / 2)[x + i % 2] = (uint8_t)(pixel.luma24(p.space) >> 24);
         if (i == 0) {
             chroma[0] = (uint8_t)(limit20(pixel.u20(p.space)) >> 20);
             chroma[1] = (uint8_t)(limit20(pixel.v20(p.space)) >> 20);
@@ -156,18 +152,17 @@ __device__ __forceinline__ void mark_yuv(const mark_cuda &p, uint32_t x, uint32_
                                          const uint32_t (&bits)[ROWS])
 {
     uint8_t *to[ROWS + 1];
-    uint32_t mask[ROWS][WORDS], luma[ROWS][WORDS], chroma[WORDS], count = p.width - x;
+    uint32_t mask[ROWS][WORDS], luma[ROWS][WORDS], chroma[WORDS], count = p.job.width - x;
 
 #pragma unroll
     for (uint32_t i = 0; i < ROWS; i++) {
-        to[i] = reinterpret_cast<uint8_t *>(p.output[0]) +
-                (size_t)(y + min(i, rows - 1)) * p.output_stride[0] + x;
+        to[i] = output_row(p.job, 0, y + min(i, rows - 1)) + x;
         load_own<VECTOR>(to[i], count, luma[i]);
         for (int k = 0; k < WORDS; k++) {
             mask[i][k] = bytes_of(bits[i] >> 4 * k & 15);
         }
     }
-    to[ROWS] = reinterpret_cast<uint8_t *>(p.output[1]) + (size_t)(y / 2) * p.output_stride[1] + x;
+    to[ROWS] = output_row(p.job, 1, y / 2) + x;
     load_own<VECTOR>(to[ROWS], (count + 1) / 2 * 2, chroma);
     mark_tile(p.space, mask, luma, chroma);
     store_words<VECTOR>(to[0], luma[0], count);
@@ -179,7 +174,7 @@ __device__ __forceinline__ void mark_yuv(const mark_cuda &p, uint32_t x, uint32_
 
 __device__ __forceinline__ void mark_rgb3(const mark_cuda &p, uint32_t x, uint32_t y, uint32_t bits)
 {
-    uint8_t *row = reinterpret_cast<uint8_t *>(p.output[0]) + (size_t)y * p.output_stride[0];
+    uint8_t *row = output_row(p.job, 0, y);
 
     for (uint32_t i = 0; bits != 0; i++, bits >>= 1) {
         uint8_t *pixel = row + 3 * (size_t)(x + i);
@@ -199,7 +194,7 @@ template <target TARGET, form FORM> __device__ __forceinline__ void mark(const m
 {
     uint32_t x = tile_x(), y = tile_y(ROWS), rows[ROWS];
 
-    if (x >= p.width || y >= p.height) {
+    if (x >= p.job.width || y >= p.job.height) {
         return;
     }
     if (FORM == BITS) {
@@ -207,26 +202,27 @@ template <target TARGET, form FORM> __device__ __forceinline__ void mark(const m
     } else {
         load_bytes_as_bits(p, x, y, rows);
     }
-    if (x + PIXELS > p.width) {
-        rows[0] &= (1u << (p.width - x)) - 1;
-        rows[1] &= (1u << (p.width - x)) - 1;
+    if (x + PIXELS > p.job.width) {
+        rows[0] &= (1u << (p.job.width - x)) - 1;
+        rows[1] &= (1u << (p.job.width - x)) - 1;
     }
-    rows[1] = y + 1 < p.height ? rows[1] : 0;
+    rows[1] = y + 1 < p.job.height ? rows[1] : 0;
     if constexpr (TARGET == RGB3) {
         mark_rgb3(p, x, y, rows[0]);
         mark_rgb3(p, x, y + 1, rows[1]);
     } else if constexpr (TARGET == YUV) {
         bool vector =
-            x + PIXELS <= p.width &&
-            aligned(p.output[0] | p.output_stride[0] | p.output[1] | p.output_stride[1], 8);
+            x + PIXELS <= p.job.width && aligned(p.job.output[0] | p.job.output_stride[0] |
+                                                     p.job.output[1] | p.job.output_stride[1],
+                                                 8);
 
         if ((rows[0] | rows[1]) == 0) {
             return;
         }
         if (vector) {
-            mark_yuv<true>(p, x, y, min(p.height - y, (uint32_t)ROWS), rows);
+            mark_yuv<true>(p, x, y, min(p.job.height - y, (uint32_t)ROWS), rows);
         } else {
-            mark_yuv<false>(p, x, y, min(p.height - y, (uint32_t)ROWS), rows);
+            mark_yuv<false>(p, x, y, min(p.job.height - y, (uint32_t)ROWS), rows);
         }
     } else {
         for (uint32_t i = 0; (rows[0] | rows[1]) != 0; i += 2) {

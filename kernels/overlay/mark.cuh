@@ -101,8 +101,8 @@ __device__ __forceinline__ void mark_four(const mark_cuda_space &s, const uint32
 }
 
 __device__ __forceinline__ void mark_tile(const mark_cuda_space &s,
-                                          const uint32_t (&mask)[MARK_CUDA_ROWS][WORDS],
-                                          uint32_t (&luma)[MARK_CUDA_ROWS][WORDS],
+                                          const uint32_t (&mask)[JOB_ROWS_CHROMA][WORDS],
+                                          uint32_t (&luma)[JOB_ROWS_CHROMA][WORDS],
                                           uint32_t (&chroma)[WORDS])
 {
 #pragma unroll

@@ -1,10 +1,8 @@
 // Shared by mark.cu and the C code that launches it: parameters, kernel names, geometry.
 #pragma once
 
-#include "kernels/gpu/tile_cuda.h"
+#include "kernels/gpu/job.h"
 
-// Rows a thread makes: those that share a row of chroma.
-#define MARK_CUDA_ROWS 2
 // The most often a mask of bits can be eroded: what the bytes beside a byte reach.
 #define MARK_CUDA_ERODE_MAX 8
 
@@ -17,14 +15,12 @@ struct mark_cuda_space {
 };
 
 struct mark_cuda {
-    uint64_t mask;      // bits: as difference_cuda.h has them; bytes: 0 and 255
-    uint64_t input;     // plane 0 of an RGB picture; 0 for others
-    uint64_t output[2]; // the picture, to be marked
-    uint32_t mask_stride, input_stride, output_stride[2]; // bytes
-    uint32_t width, height;                               // pixels, 1 and up
-    uint32_t erode;                                       // how often, of bits
-    uint32_t input_step;                                  // bytes a pixel of the RGB picture
-    uint32_t blue_first;                                  // its order is B, G, R
+    struct gpu_job job;   // of the camera's picture; the output is marked
+    uint64_t mask;        // bits: as motion_cuda.h has them; bytes: 0 and 255
+    uint32_t mask_stride; // bytes
+    uint32_t erode;       // how often, of bits
+    uint32_t input_step;  // bytes a pixel of an RGB camera's picture
+    uint32_t blue_first;  // its order is B, G, R
     struct mark_cuda_space space;
 };
 

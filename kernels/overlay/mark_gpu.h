@@ -6,8 +6,8 @@
 
 // A part of a stage.
 struct mark_gpu {
-    unsigned kernel;             // its number in the stage
-    struct mark_cuda parameters; // what is the same for every picture
+    unsigned kernel; // its number in the stage
+    struct mark_cuda parameters;
 };
 
 struct mark_gpu_mask {
@@ -23,6 +23,6 @@ struct mark_cuda_space mark_gpu_space(const struct frame_layout *camera, enum co
 int mark_gpu_init(struct mark_gpu *mark, struct gpu_stage *stage,
                   const struct gpu_stage_setup *setup, bool bits, struct error *error);
 // Marks the output.
-int mark_gpu_launch(const struct mark_gpu *mark, struct gpu_stage *stage,
+int mark_gpu_launch(struct mark_gpu *mark, struct gpu_stage *stage,
                     const struct gpu_pictures *pictures, const struct mark_gpu_mask *mask,
                     struct gpu_chain *chain, struct error *error);

@@ -44,8 +44,7 @@ struct by_mask {
 
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
-            load_words<8>(from + (size_t)min(y + i, p.picture.height - 1) * p.mask_stride + x,
-                          mask[i]);
+            load_words<8>(from + (size_t)min(y + i, p.job.height - 1) * p.mask_stride + x, mask[i]);
         }
     }
 };
@@ -90,9 +89,7 @@ template <class format> struct by_sobel {
     static __device__ __forceinline__ void load(const overlay_cuda &p, uint32_t x, uint32_t y,
                                                 uint32_t (&mask)[ROWS][WORDS])
     {
-        const gray_source source = {p.picture.input[0], p.picture.input_stride[0], p.picture.width,
-                                    p.picture.height};
-        const strip_source<format, VECTOR> strips(source, x);
+        const strip_source<format, VECTOR> strips(p.job, x);
         typename strip_source<format, VECTOR>::raw raw[ROWS + 2];
         sums rows[ROWS + 2];
 
@@ -175,7 +172,7 @@ struct overlay_to_nv12 {
     {
         nv12_tile tile;
 
-        source::template load<VECTOR>(p.picture, x, y, tile);
+        source::template load<VECTOR>(p, x, y, tile);
 #pragma unroll
         for (int i = 0; i < WORDS; i++) {
 #pragma unroll
@@ -184,7 +181,7 @@ struct overlay_to_nv12 {
             }
             tile.chroma[i] = choose(__byte_perm(mask[0][i], 0, 0x2200), p.chroma, tile.chroma[i]);
         }
-        store_nv12<VECTOR>(p.picture, x, y, tile);
+        store_nv12<VECTOR>(p.job, x, y, tile);
     }
 };
 
@@ -193,16 +190,15 @@ struct overlay_to_rgb3 {
     static __device__ __forceinline__ void make(const overlay_cuda &p, uint32_t x, uint32_t y,
                                                 const uint32_t (&mask)[ROWS][WORDS])
     {
-        uint8_t *__restrict__ output = reinterpret_cast<uint8_t *>(p.picture.output[0]);
 
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
             uint32_t raw[source::BYTES * WORDS], words[3 * WORDS], pixels[PIXELS];
 
-            if (y + i >= p.picture.height) {
+            if (y + i >= p.job.height) {
                 return;
             }
-            source::template load_pixels<VECTOR>(p.picture, x, y + i, raw);
+            source::template load_pixels<VECTOR>(p.job, x, y + i, raw);
 #pragma unroll
             for (int k = 0; k < PIXELS; k++) {
                 uint32_t set = __byte_perm(mask[i][k / 4], 0, 0x4000 | k % 4 * 0x111);
@@ -210,9 +206,8 @@ struct overlay_to_rgb3 {
                 pixels[k] = choose(set, p.rgb, source::rgb_of(raw, k));
             }
             pack_rgb3(pixels, words);
-            store_words<VECTOR>(output + (size_t)(y + i) * p.picture.output_stride[0] +
-                                    3 * (size_t)x,
-                                words, 3 * (p.picture.width - x));
+            store_words<VECTOR>(output_row(p.job, 0, y + i) + 3 * (size_t)x, words,
+                                3 * (p.job.width - x));
         }
     }
 };
@@ -231,11 +226,11 @@ __device__ __forceinline__ void make_picture(const overlay_cuda &p)
 {
     uint32_t x = tile_x(), y = tile_y(ROWS);
 
-    if (x >= p.picture.width || y >= p.picture.height) {
+    if (x >= p.job.width || y >= p.job.height) {
         return;
     }
-    if (takes_vectors<source>(p.picture) && has_strip<edges>(x, p.picture.width) &&
-        aligned(p.picture.input[0] | p.picture.input_stride[0], edges::VECTOR_BYTES)) {
+    if (takes_vectors<source>(p.job) && has_strip<edges>(x, p.job.width) &&
+        aligned(p.job.input[0] | p.job.input_stride[0], edges::VECTOR_BYTES)) {
         make_tile<source, target, edges, true>(p, x, y);
     } else {
         make_tile<source, target, edges, false>(p, x, y);
@@ -245,13 +240,18 @@ __device__ __forceinline__ void make_picture(const overlay_cuda &p)
 } // namespace
 
 #define DEFINE_KERNEL(name, source, target, edges)                                                 \
-    extern "C" __global__ void __launch_bounds__(THREADS_MAX)                                      \
+    extern "C" __global__ void __launch_bounds__(THREADS_MAX, 1)                                   \
         overlay_##name##_##source##_##target(overlay_cuda p)                                       \
     {                                                                                              \
         make_picture<from_##source, overlay_to_##target, edges>(p);                                \
     }
-#define DEFINE_KERNELS(source, layout, target)                                                     \
-    DEFINE_KERNEL(mask, source, target, by_mask)                                                   \
-    DEFINE_KERNEL(sobel, source, target, by_sobel<layout>)
+#define DEFINE_KERNELS(format, layout, target)                                                     \
+    DEFINE_KERNEL(mask, format, target, by_mask)                                                   \
+    DEFINE_KERNEL(sobel, format, target, by_sobel<layout>)
+#define TO_NV12(format, layout) DEFINE_KERNELS(format, layout, nv12)
+#define TO_RGB3(format, layout) DEFINE_KERNELS(format, layout, rgb3)
 
-OVERLAY_CUDA_KERNELS(DEFINE_KERNELS)
+JOB_YUV_FORMATS(TO_NV12)
+JOB_RGB_FORMATS(TO_NV12)
+TO_RGB3(grey, planar)
+JOB_RGB_FORMATS(TO_RGB3)

@@ -2,14 +2,10 @@
 // Sobel at a fixed threshold in the same launch, else behind the mask that others make.
 #include "kernels/convert/colour.h"
 #include "kernels/convert/convert.h"
-#include "kernels/convert/convert_gpu.h"
 #include "kernels/gradient/gradient.h"
 #include "kernels/overlay/overlay_cuda.h"
+#include "kernels/stage/gpu_stage.h"
 #include "kernels/stage/stage.h"
-
-#include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
 
 // [GRAY] GRADIENT THRESHOLD OVERLAY, all there is.
 static bool is_whole(const struct gpu_stage_setup *setup)
@@ -57,16 +53,10 @@ static void set_edges(struct overlay_cuda *parameters, const struct plan_step *g
 static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
 {
     const struct stage_setup conversion = {.input = setup->camera, .output = setup->output};
-    struct overlay_cuda *parameters = calloc(1, sizeof *parameters);
+    struct overlay_cuda *parameters = stage->state;
     bool whole = setup->count > 1;
-    char name[64];
-    int r;
+    int r = convert_check(&conversion, error);
 
-    if (!parameters) {
-        return error_set(error, -ENOMEM, "no memory for an overlay on the GPU");
-    }
-    stage->state = parameters;
-    r = convert_check(&conversion, error);
     if (r < 0) {
         return r;
     }
@@ -74,32 +64,25 @@ static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, st
     if (whole) {
         set_edges(parameters, &setup->steps[setup->steps[0].kind == STAGE_GRAY]);
     }
-    snprintf(name, sizeof name, "overlay_%s_%s_%s", whole ? "sobel" : "mask",
-             setup->camera->format->name, setup->output->name);
-    for (char *c = name; *c; c++) {
-        *c = (char)tolower(*c);
-    }
-    return gpu_stage_add_kernel(stage, CONFIG_KERNEL_OVERLAY, name,
-                                (struct gpu_tile){TILE_CUDA_PIXELS, CONVERT_CUDA_ROWS}, error);
-}
-
-static void finish(struct gpu_stage *stage)
-{
-    free(stage->state);
+    return gpu_stage_add_kernel(stage, CONFIG_KERNEL_OVERLAY,
+                                (struct gpu_tile){JOB_PIXELS, JOB_ROWS_CHROMA}, error,
+                                "overlay_%s_%s_%s", whole ? "sobel" : "mask",
+                                setup->camera->format->name, setup->output->name);
 }
 
 static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
                   struct gpu_chain *chain, struct error *error)
 {
-    const struct overlay_cuda *state = stage->state;
-    struct overlay_cuda parameters = *state;
+    struct overlay_cuda *parameters = stage->state;
 
-    parameters.picture = convert_gpu_parameters(&pictures->camera, &pictures->output);
-    parameters.mask = pictures->input.planes[0].address;
-    parameters.mask_stride = pictures->input.planes[0].stride;
-    return gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters, NULL,
-                         parameters.picture.width, parameters.picture.height, error);
+    gpu_job_set(&parameters->job, &pictures->camera, &pictures->output);
+    parameters->mask = pictures->input.planes[0].address;
+    parameters->mask_stride = pictures->input.planes[0].stride;
+    return gpu_chain_add(chain, &stage->kernels[0], &parameters->job, sizeof *parameters, error);
 }
 
-const struct gpu_stage_ops overlay_gpu_ops = {
-    .name = "overlay", .takes = takes, .init = init, .finish = finish, .launch = launch};
+const struct gpu_stage_ops overlay_gpu_ops = {.name = "overlay",
+                                              .state_size = sizeof(struct overlay_cuda),
+                                              .takes = takes,
+                                              .init = init,
+                                              .launch = launch};

@@ -1,5 +1,6 @@
 #include "kernels/selftest/gpu_selftest.h"
 
+#include "kernels/gpu/gpu_kernel.h"
 #include "kernels/selftest/selftest.h"
 #include "kernels/selftest/selftest_cuda.h"
 
@@ -86,11 +87,8 @@ static int run_launch(const struct selftest_run *run, struct error *error)
 
     memcpy(parameters.sizes, run->sizes, sizeof parameters.sizes);
     if (r == 0) {
-        r = check(run,
-                  gpu_driver(run->gpu)->launch(kernel, plan->grid[0], plan->grid[1], 1,
-                                               plan->block[0], plan->block[1], 1, 0,
-                                               gpu_stream(run->gpu), (void *[]){&parameters}, NULL),
-                  "launching", error);
+        r = gpu_launch(run->gpu, kernel, (struct gpu_grid){plan->grid[0], plan->grid[1], 1},
+                       plan->block[0], plan->block[1], &parameters, error);
     }
     return r < 0 ? r : gpu_wait(run->gpu, clock_now_ns() + WAIT_NS, error);
 }

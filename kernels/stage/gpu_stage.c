@@ -1,18 +1,31 @@
 #include "kernels/stage/gpu_stage.h"
-#include "kernels/gpu/tile_cuda.h"
 
 #include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #define PLANE_ALIGN 128
+
+static uint32_t stride_of(uint32_t width)
+{
+    return (width + PLANE_ALIGN - 1) / PLANE_ALIGN * PLANE_ALIGN;
+}
 
 int gpu_stage_init(struct gpu_stage *stage, const struct gpu_stage_ops *ops,
                    const struct gpu_stage_setup *setup, struct error *error)
 {
     int r;
 
-    *stage = (struct gpu_stage){.ops = ops, .gpu = setup->gpu, .width = setup->camera->width};
-    r = ops->init(stage, setup, error);
+    *stage = (struct gpu_stage){.ops = ops,
+                                .gpu = setup->gpu,
+                                .width = setup->camera->width,
+                                .state = calloc(1, ops->state_size)};
+    r = stage->state
+            ? ops->init(stage, setup, error)
+            : error_set(error, -ENOMEM, "no memory for the stage %s on the GPU", ops->name);
     if (r == 0) {
         gpu_stage_join(stage);
     }
@@ -31,24 +44,88 @@ void gpu_stage_finish(struct gpu_stage *stage)
     for (unsigned i = 0; i < stage->kernel_count; i++) {
         gpu_kernel_leave(&stage->kernels[i]);
     }
-    if (stage->ops && stage->ops->finish) {
-        if (!gpu_is_lost(stage->gpu)) {
-            gpu_enter(stage->gpu, NULL); // if it cannot be, the context may be current already
+    if (stage->memory_count > 0 && !gpu_is_lost(stage->gpu)) {
+        gpu_enter(stage->gpu, NULL); // if it cannot be, the context may be current already
+        while (stage->memory_count > 0) {
+            gpu_driver(stage->gpu)->mem_free(stage->memory[--stage->memory_count]);
         }
-        stage->ops->finish(stage);
     }
+    free(stage->state);
+    stage->state = NULL;
 }
 
-int gpu_stage_add_kernel(struct gpu_stage *stage, enum config_kernel group, const char *function,
-                         struct gpu_tile tile, struct error *error)
+int gpu_stage_add_kernel(struct gpu_stage *stage, enum config_kernel group, struct gpu_tile tile,
+                         struct error *error, const char *name, ...)
 {
     struct gpu_kernel *kernel = &stage->kernels[stage->kernel_count];
+    char function[64];
+    va_list arguments;
     int r;
 
     assert(stage->kernel_count < GPU_STAGE_KERNELS_MAX);
+    va_start(arguments, name);
+    vsnprintf(function, sizeof function, name, arguments);
+    va_end(arguments);
+    for (char *c = function; *c; c++) {
+        *c = (char)tolower(*c);
+    }
     r = gpu_kernel_init(kernel, stage->gpu, group, function, tile, stage->width, error);
     stage->kernel_count += r == 0;
     return r;
+}
+
+int gpu_stage_add_memory(struct gpu_stage *stage, const void *from, size_t size, const char *what,
+                         struct error *error, uint64_t *ret_address)
+{
+    const struct cuda_driver *driver = gpu_driver(stage->gpu);
+    struct CUstream_st *stream = gpu_stream(stage->gpu);
+    uint64_t *address = &stage->memory[stage->memory_count];
+    char doing[64];
+    int result, r;
+
+    assert(stage->memory_count < GPU_STAGE_MEMORY_MAX);
+    snprintf(doing, sizeof doing, "allocating %s", what);
+    r = cuda_driver_check(driver, driver->mem_alloc(address, size), doing, error);
+    if (r < 0) {
+        return r;
+    }
+    stage->memory_count++;
+    *ret_address = *address;
+    // In the stream's order: a copy outside it may still be under way when a kernel starts.
+    result = from ? driver->copy_to_device(*address, from, size, stream)
+                  : driver->mem_clear(*address, 0, size, stream);
+    snprintf(doing, sizeof doing, "%s %s", from ? "copying" : "clearing", what);
+    return cuda_driver_check(driver, result, doing, error);
+}
+
+int gpu_stage_add_plane(struct gpu_stage *stage, uint32_t width, uint32_t height,
+                        struct error *error, struct gpu_plane *ret_plane)
+{
+    ret_plane->stride = stride_of(width);
+    return gpu_stage_add_memory(stage, NULL, (size_t)ret_plane->stride * height, "a plane", error,
+                                &ret_plane->address);
+}
+
+int gpu_stage_launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
+                     struct gpu_chain *chain, struct error *error)
+{
+    gpu_job_set(stage->state, &pictures->input, &pictures->output);
+    return gpu_chain_add(chain, &stage->kernels[0], stage->state, stage->ops->state_size, error);
+}
+
+void gpu_job_set(struct gpu_job *job, const struct gpu_picture *input,
+                 const struct gpu_picture *output)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        job->input[i] = input->planes[i].address;
+        job->input_stride[i] = input->planes[i].stride;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        job->output[i] = output->planes[i].address;
+        job->output_stride[i] = output->planes[i].stride;
+    }
+    job->width = input->width;
+    job->height = input->height;
 }
 
 unsigned gpu_stage_match(const struct gpu_stage_setup *setup, enum stage_kind kind)
@@ -97,7 +174,7 @@ int gpu_plane_init(struct gpu_plane *plane, struct gpu *gpu, uint32_t width, uin
     size_t size;
     int r;
 
-    plane->stride = (width + PLANE_ALIGN - 1) / PLANE_ALIGN * PLANE_ALIGN;
+    plane->stride = stride_of(width);
     size = (size_t)plane->stride * height;
     r = cuda_driver_check(driver, driver->mem_alloc(&plane->address, size), "allocating a plane",
                           error);

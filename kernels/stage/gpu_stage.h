@@ -9,6 +9,8 @@
 #include "kernels/stage/plan_step.h"
 
 #define GPU_STAGE_KERNELS_MAX 4
+// Blocks of device memory that a stage may have.
+#define GPU_STAGE_MEMORY_MAX 4
 
 // A picture that the GPU addresses.
 struct gpu_picture {
@@ -46,16 +48,15 @@ struct gpu_pictures {
 
 struct gpu_stage_ops {
     const char *name;
+    size_t state_size; // bytes of the stage's state, which is zeroed for init()
     // How many of the steps ahead the stage does in one go; 0: it cannot begin here.
     unsigned (*takes)(const struct gpu_stage_setup *setup);
     // -ENOTSUP (no such conversion), -ENOENT (no such kernel), -ENOMEM, -EIO.
     int (*init)(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error);
-    // NULL: nothing to do. Releases the state, and its device memory unless the GPU is lost.
-    // Nothing the stage launched runs any more.
-    void (*finish)(struct gpu_stage *stage);
     // The next picture is treated as the first. NULL: the stage keeps nothing of a picture.
     void (*forget)(struct gpu_stage *stage);
-    // Adds the stage's launches for one picture to the chain.
+    // Adds the stage's launches for one picture to the chain. gpu_stage_launch() is one for kernel
+    // 0 alone where its parameters are the state.
     int (*launch)(struct gpu_stage *stage, const struct gpu_pictures *pictures,
                   struct gpu_chain *chain, struct error *error);
 };
@@ -66,7 +67,9 @@ struct gpu_stage {
     uint32_t width; // of the camera's picture, in pixels
     struct gpu_kernel kernels[GPU_STAGE_KERNELS_MAX];
     unsigned kernel_count;
-    void *state; // of the ops, who release it in finish()
+    uint64_t memory[GPU_STAGE_MEMORY_MAX]; // owned device memory
+    unsigned memory_count;
+    void *state; // owned; of the ops
 };
 
 // Makes a stage of the steps it takes. Errors of its init. End it with gpu_stage_finish().
@@ -77,9 +80,21 @@ void gpu_stage_finish(struct gpu_stage *stage);
 // Of a stage that was made without gpu_stage_init(): gpu_kernel_join() of its kernels.
 void gpu_stage_join(struct gpu_stage *stage);
 
-// For stages. Adds kernel number `kernel_count`. As gpu_kernel_init().
-int gpu_stage_add_kernel(struct gpu_stage *stage, enum config_kernel group, const char *function,
-                         struct gpu_tile tile, struct error *error);
+// For stages. Adds kernel number `kernel_count`, its name made as by printf() and in lower case. As
+// gpu_kernel_init().
+int gpu_stage_add_kernel(struct gpu_stage *stage, enum config_kernel group, struct gpu_tile tile,
+                         struct error *error, const char *name, ...)
+    __attribute__((format(printf, 5, 6)));
+// For stages. Device memory that lasts as long as the stage, with the bytes `from`; NULL: zeros.
+// `what` says in an error what it is for. Returns CUDA's error.
+int gpu_stage_add_memory(struct gpu_stage *stage, const void *from, size_t size, const char *what,
+                         struct error *error, uint64_t *ret_address);
+// For stages. The same as gpu_plane_init().
+int gpu_stage_add_plane(struct gpu_stage *stage, uint32_t width, uint32_t height,
+                        struct error *error, struct gpu_plane *ret_plane);
+// The launch of stages with one kernel and nothing to prepare: from the input to the output.
+int gpu_stage_launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
+                     struct gpu_chain *chain, struct error *error);
 // For stages. How many steps there are to take of an optional STAGE_GRAY, which may be left out
 // where the input is gray already, then `kind`, then an optional STAGE_COMPOSE; 0: not these.
 unsigned gpu_stage_match(const struct gpu_stage_setup *setup, enum stage_kind kind);
@@ -97,6 +112,10 @@ int gpu_plane_init(struct gpu_plane *plane, struct gpu *gpu, uint32_t width, uin
                    struct error *error);
 // Takes zeroed ones. No kernel uses it any more, or the GPU is lost.
 void gpu_plane_finish(struct gpu_plane *plane, struct gpu *gpu);
+
+// Makes it a job from one picture to another.
+void gpu_job_set(struct gpu_job *job, const struct gpu_picture *input,
+                 const struct gpu_picture *output);
 
 // Where the GPU finds the planes of a picture of `layout` whose block begins at `address`.
 struct gpu_picture gpu_picture_at(const struct frame_layout *layout, uint64_t address);

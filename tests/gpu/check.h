@@ -5,7 +5,7 @@
 
 #include "kernels/gpu/gpu_kernel.h"
 #include "kernels/gpu/gpu_memory.h"
-#include "kernels/gpu/tile_cuda.h"
+#include "kernels/gpu/job.h"
 #include "kernels/graph/view.h"
 #include "tests/gpu/pictures.h"
 

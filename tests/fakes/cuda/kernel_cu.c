@@ -1,21 +1,17 @@
 // The kernels whose threads share nothing: their .cu files, built for the CPU (cuda/), one thread
 // of the grid after the other. Before that each plane is looked up, so that none may lie where the
 // device has no business, and its device address becomes the CPU's.
-#include "kernels/blur/blur_cuda.h"
 #include "kernels/canny/canny_cuda.h"
 #include "kernels/convert/convert_cuda.h"
 #include "kernels/demosaic/demosaic_cuda.h"
-#include "kernels/difference/difference_cuda.h"
 #include "kernels/flip/flip_cuda.h"
+#include "kernels/gpu/point_cuda.h"
 #include "kernels/gradient/gradient_cuda.h"
-#include "kernels/gray/gray_cuda.h"
 #include "kernels/levels/levels_cuda.h"
-#include "kernels/mask/mask_cuda.h"
 #include "kernels/morphology/morphology_cuda.h"
 #include "kernels/motion/motion_cuda.h"
 #include "kernels/overlay/mark_cuda.h"
 #include "kernels/overlay/overlay_cuda.h"
-#include "kernels/threshold/threshold_cuda.h"
 
 #include "tests/fakes/cuda/kernel.h"
 #include "tests/fakes/cuda/toolkit/thread.h"
@@ -57,29 +53,42 @@ static size_t pixel_bytes(const char *name)
 
 static bool is_aligned(uint64_t address, uint32_t stride)
 {
-    return address % TILE_CUDA_PIXELS == 0 && stride % TILE_CUDA_PIXELS == 0;
+    return address % JOB_PIXELS == 0 && stride % JOB_PIXELS == 0;
 }
+
+// Plane 0 of the input, in the layout of the kernel's name, and of the output, a byte a pixel.
+static bool place_job(const struct launch *launch, struct gpu_job *job)
+{
+    return place(launch, &job->input[0], job->input_stride[0],
+                 job->width * pixel_bytes(launch->name), job->height) &&
+           place(launch, &job->output[0], job->output_stride[0], job->width, job->height);
+}
+
+// blur.cu takes nothing but a job.
+struct blur_cuda {
+    struct gpu_job job;
+};
 
 static bool place_blur(const struct launch *launch, struct blur_cuda *p)
 {
-    return place(launch, &p->input, p->input_stride, p->width, p->height) &&
-           place(launch, &p->output, p->output_stride, p->width, p->height);
+    return place_job(launch, &p->job);
 }
 
 static bool place_canny(const struct launch *launch, struct canny_cuda *p)
 {
-    size_t bytes = (p->width + CANNY_CUDA_PIXELS - 1) / CANNY_CUDA_PIXELS;
+    struct gpu_job *job = &p->job;
+    size_t bytes = (job->width + CANNY_CUDA_PIXELS - 1) / CANNY_CUDA_PIXELS;
 
-    return place(launch, &p->input, p->input_stride, p->width * pixel_bytes(launch->name),
-                 p->height) &&
-           place(launch, &p->marks, p->marks_stride, bytes, p->height) &&
+    return place(launch, &job->input[0], job->input_stride[0],
+                 job->width * pixel_bytes(launch->name), job->height) &&
+           place(launch, &job->output[0], job->output_stride[0], bytes, job->height) &&
            (!strstr(launch->name, "_median") ||
             place(launch, &p->found, 0, sizeof(struct levels_cuda_limits), 1));
 }
 
 // The planes of a format by its name in lower case, up to '_' or the end.
 static bool place_picture(const struct launch *launch, const char *name, uint64_t *addresses,
-                          const uint32_t *strides, const struct convert_cuda *p)
+                          const uint32_t *strides, uint32_t width, uint32_t height)
 {
     struct frame_layout layout;
     char upper[8] = "";
@@ -89,7 +98,7 @@ static bool place_picture(const struct launch *launch, const char *name, uint64_
     for (char *at = upper; *at; at++) {
         *at = (char)toupper(*at);
     }
-    frame_layout_init(&layout, pixel_format_by_name(upper), p->width, p->height, 1);
+    frame_layout_init(&layout, pixel_format_by_name(upper), width, height, 1);
     for (unsigned i = 0; i < layout.format->plane_count; i++) {
         legal = place(launch, &addresses[i], strides[i], layout.planes[i].width_bytes,
                       layout.planes[i].rows) &&
@@ -98,33 +107,28 @@ static bool place_picture(const struct launch *launch, const char *name, uint64_
     return legal;
 }
 
-// `from` is where the name has the two formats.
-static bool place_conversion(const struct launch *launch, const char *from, struct convert_cuda *p)
+// From one format to another, by their names.
+static bool place_conversion(const struct launch *launch, const char *from, const char *to,
+                             struct gpu_job *job)
 {
-    const char *to = strchr(from, '_') + 1;
-
-    return place_picture(launch, from, p->input, p->input_stride, p) &&
-           place_picture(launch, to, p->output, p->output_stride, p);
+    return place_picture(launch, from, job->input, job->input_stride, job->width, job->height) &&
+           place_picture(launch, to, job->output, job->output_stride, job->width, job->height);
 }
 
 static bool place_convert(const struct launch *launch, struct convert_cuda *p)
 {
-    return place_conversion(launch, launch->name + strlen("convert_"), p);
+    const char *from = launch->name + strlen("convert_");
+
+    return place_conversion(launch, from, strchr(from, '_') + 1, &p->job);
 }
 
 static bool place_demosaic(const struct launch *launch, struct demosaic_cuda *p)
 {
-    return place(launch, &p->input, p->input_stride, p->row_bytes, p->height) &&
-           place(launch, &p->output, p->output_stride, p->width * pixel_bytes(launch->name),
-                 p->height);
-}
+    struct gpu_job *job = &p->job;
 
-static bool place_difference(const struct launch *launch, struct difference_cuda *p)
-{
-    return place(launch, &p->input, p->input_stride, p->width, p->height) &&
-           place_if(launch, &p->previous, p->plane_stride, p->width, p->height) &&
-           place(launch, &p->current, p->plane_stride, p->width, p->height) &&
-           place(launch, &p->output, p->output_stride, p->width, p->height);
+    return place(launch, &job->input[0], job->input_stride[0], p->row_bytes, job->height) &&
+           place(launch, &job->output[0], job->output_stride[0],
+                 job->width * pixel_bytes(launch->name), job->height);
 }
 
 // The output is as wide as the input is high where axes are swapped.
@@ -132,75 +136,63 @@ static bool place_flip(const struct launch *launch, struct flip_cuda *p)
 {
     const char *from = launch->name + strlen("flip_");
     const char *to = strcmp(from, "grey") == 0 ? "grey" : pixel_bytes(from) > 2 ? "rgb3" : "nv12";
-    struct convert_cuda flipped = p->picture;
+    struct gpu_job *job = &p->job;
+    uint32_t width = p->swapped ? job->height : job->width;
+    uint32_t height = p->swapped ? job->width : job->height;
 
-    if (p->swapped) {
-        flipped.width = p->picture.height;
-        flipped.height = p->picture.width;
-    }
-    return place_picture(launch, from, p->picture.input, p->picture.input_stride, &p->picture) &&
-           place_picture(launch, to, p->picture.output, p->picture.output_stride, &flipped);
+    return place_picture(launch, from, job->input, job->input_stride, job->width, job->height) &&
+           place_picture(launch, to, job->output, job->output_stride, width, height);
 }
 
 static bool place_gradient(const struct launch *launch, struct gradient_cuda *p)
 {
-    return place(launch, &p->thresholds, 0, THRESHOLDS_BYTES, 1) &&
-           place(launch, &p->input, p->input_stride, p->width * pixel_bytes(launch->name),
-                 p->height) &&
-           place(launch, &p->output, p->output_stride, p->width, p->height);
-}
-
-static bool place_gray(const struct launch *launch, struct gray_cuda *p)
-{
-    return place(launch, &p->input, p->input_stride, p->width * pixel_bytes(launch->name),
-                 p->height) &&
-           place(launch, &p->output, p->output_stride, p->width, p->height);
+    return place(launch, &p->thresholds, 0, THRESHOLDS_BYTES, 1) && place_job(launch, &p->job);
 }
 
 static bool place_mark(const struct launch *launch, struct mark_cuda *p)
 {
-    size_t mask_bytes = strstr(launch->name, "_bytes") ? p->width : (p->width + 7) / 8;
-    bool rgb3 = strstr(launch->name, "_rgb3_");
+    struct gpu_job *job = &p->job;
+    uint32_t width = job->width, height = job->height;
+    size_t mask_bytes = strstr(launch->name, "_bytes") ? width : (width + 7) / 8;
+    const char *to = strstr(launch->name, "_rgb3_") ? "rgb3" : "nv12";
 
-    return place(launch, &p->mask, p->mask_stride, mask_bytes, p->height) &&
-           (!strstr(launch->name, "_rgb_") || place(launch, &p->input, p->input_stride,
-                                                    (size_t)p->width * p->input_step, p->height)) &&
-           place(launch, &p->output[0], p->output_stride[0], (rgb3 ? 3 : 1) * (size_t)p->width,
-                 p->height) &&
-           (rgb3 || place(launch, &p->output[1], p->output_stride[1], (p->width + 1) / 2 * 2,
-                          (p->height + 1) / 2));
+    return place(launch, &p->mask, p->mask_stride, mask_bytes, height) &&
+           (!strstr(launch->name, "_rgb_") || place(launch, &job->input[0], job->input_stride[0],
+                                                    (size_t)width * p->input_step, height)) &&
+           place_picture(launch, to, job->output, job->output_stride, width, height);
 }
 
-static bool place_mask(const struct launch *launch, struct mask_cuda *p)
+// Planes of edged's own, of which whole tiles are read and written.
+static bool place_point(const struct launch *launch, struct point_cuda *p)
 {
-    size_t tiles = (p->width + TILE_CUDA_PIXELS - 1) / TILE_CUDA_PIXELS * TILE_CUDA_PIXELS;
+    uint32_t width = p->job.width, height = p->job.height;
+    size_t tiles = (width + JOB_PIXELS - 1) / JOB_PIXELS * JOB_PIXELS;
 
-    return is_aligned(p->mask, p->mask_stride) &&
-           place(launch, &p->input, p->input_stride, p->width, p->height) &&
-           place(launch, &p->mask, p->mask_stride, tiles, p->height) &&
-           place(launch, &p->output, p->output_stride, p->width, p->height);
+    return is_aligned(p->beside | p->current, p->plane_stride) &&
+           (!strstr(launch->name, "threshold") ||
+            is_aligned(p->job.input[0], p->job.input_stride[0])) &&
+           place_job(launch, &p->job) &&
+           place_if(launch, &p->beside, p->plane_stride, tiles, height) &&
+           place_if(launch, &p->current, p->plane_stride, tiles, height) &&
+           place_if(launch, &p->found, 0, sizeof p->level, 1);
 }
 
 static bool place_morphology(const struct launch *launch, struct morphology_cuda *p)
 {
-    return is_aligned(p->input, p->input_stride) &&
-           place(launch, &p->input, p->input_stride, p->width, p->height) &&
-           place(launch, &p->output, p->output_stride, p->width, p->height);
+    return is_aligned(p->job.input[0], p->job.input_stride[0]) && place_job(launch, &p->job);
 }
 
 // motion_<format> writes bits, motion_marked_<format> the marked picture alone.
 static bool place_motion(const struct launch *launch, struct motion_cuda *p)
 {
-    struct convert_cuda *picture = &p->picture;
     const char *marked = strstr(launch->name, "_marked_");
     const char *format = marked ? marked + strlen("_marked_") : launch->name + strlen("motion_");
-    uint32_t width = picture->width, height = picture->height;
+    uint32_t width = p->job.width, height = p->job.height;
 
-    return place_picture(launch, format, picture->input, picture->input_stride, picture) &&
-           place_picture(launch, "nv12", picture->output, picture->output_stride, picture) &&
+    return place_conversion(launch, format, "nv12", &p->job) &&
            place_if(launch, &p->previous, p->plane_stride, width, height) &&
            place(launch, &p->current, p->plane_stride, width, height) &&
-           (marked || place(launch, &p->output, p->output_stride, (width + 7) / 8, height));
+           (marked || place(launch, &p->bits, p->bits_stride, (width + 7) / 8, height));
 }
 
 static bool place_overlay(const struct launch *launch, struct overlay_cuda *p)
@@ -208,16 +200,8 @@ static bool place_overlay(const struct launch *launch, struct overlay_cuda *p)
     const char *from = strchr(launch->name + strlen("overlay_"), '_') + 1;
 
     return (!strstr(launch->name, "_mask_") ||
-            place(launch, &p->mask, p->mask_stride, p->picture.width, p->picture.height)) &&
-           place_conversion(launch, from, &p->picture);
-}
-
-static bool place_threshold_compare(const struct launch *launch, struct threshold_compare_cuda *p)
-{
-    return is_aligned(p->input, p->input_stride) &&
-           place_if(launch, &p->state, 0, sizeof(struct levels_cuda_state), 1) &&
-           place(launch, &p->input, p->input_stride, p->width, p->height) &&
-           place(launch, &p->output, p->output_stride, p->width, p->height);
+            place(launch, &p->mask, p->mask_stride, p->job.width, p->job.height)) &&
+           place_conversion(launch, from, strchr(from, '_') + 1, &p->job);
 }
 
 static void begin_thread(const struct launch *launch, uint32_t x, uint32_t y)

@@ -5,60 +5,60 @@
     KERNEL(name##_l2_limited, gradient)                                                            \
     KERNEL(name##_l1_full, gradient)                                                               \
     KERNEL(name##_l1_limited, gradient)
-
-#define BLUR(side) KERNEL(blur_##side, blur)
-#define CANNY(format) KERNEL(canny_##format, canny)
-#define CONVERT(from, to) KERNEL(convert_##from##_##to, convert)
-#define DEMOSAIC(samples, output) KERNEL(demosaic_##samples##_##output, demosaic)
-#define DIFFERENCE(result, range) KERNEL(difference_##result##_##range, difference)
-#define FLIP(from, to) KERNEL(flip_##from, flip)
-#define GRADIENT(layout)                                                                           \
+#define LAYOUT(layout)                                                                             \
+    KERNEL(canny_##layout, canny)                                                                  \
+    KERNEL(point_gray_##layout##_full, point)                                                      \
     NORMS(gradient_##layout)                                                                       \
     KERNEL(gradient_##layout##_l2_binary, gradient)                                                \
     KERNEL(gradient_##layout##_l1_binary, gradient)
-#define GRAY(layout, range) KERNEL(gray_##layout##_##range, gray)
-#define MARK(target, form) KERNEL(mark_##target##_##form, mark)
-#define MASK(range) KERNEL(mask_##range, mask)
-#define MORPHOLOGY(times) KERNEL(morphology_##times, morphology)
-#define MOTION(format, layout) KERNEL(motion_##format, motion)
-#define MOTION_MARKED(format, layout) KERNEL(motion_marked_##format, motion)
-#define OPERATOR(name) NORMS(operator_##name)
-#define OVERLAY(from, layout, to)                                                                  \
+#define RGB_LAYOUT(layout) KERNEL(point_gray_##layout##_limited, point)
+#define CONVERSION(from, to)                                                                       \
+    KERNEL(convert_##from##_##to, convert)                                                         \
     KERNEL(overlay_mask_##from##_##to, overlay)                                                    \
     KERNEL(overlay_sobel_##from##_##to, overlay)
+#define YUV(format, layout)                                                                        \
+    CONVERSION(format, nv12)                                                                       \
+    KERNEL(flip_##format, flip)                                                                    \
+    KERNEL(motion_##format, motion)                                                                \
+    KERNEL(motion_marked_##format, motion)
+#define RGB(format, layout)                                                                        \
+    CONVERSION(format, nv12)                                                                       \
+    CONVERSION(format, rgb3)                                                                       \
+    KERNEL(flip_##format, flip)                                                                    \
+    KERNEL(motion_##format, motion)
+#define DEMOSAIC(samples, output) KERNEL(demosaic_##samples##_##output, demosaic)
+#define MARK(target, form) KERNEL(mark_##target##_##form, mark)
+#define MORPHOLOGY(times) KERNEL(morphology_##times, morphology)
 
-BLUR_CUDA_KERNELS(BLUR)
-CANNY_CUDA_KERNELS(CANNY)
-KERNEL(canny_planar_median, canny)
-CONVERT_CUDA_KERNELS(CONVERT)
+JOB_LAYOUTS(LAYOUT)
+JOB_RGB_LAYOUTS(RGB_LAYOUT)
+JOB_YUV_FORMATS(YUV)
+JOB_RGB_FORMATS(RGB)
+CONVERSION(grey, rgb3)
 KERNEL(convert_rgb3_nv12_full, convert)
 DEMOSAIC_CUDA_KERNELS(DEMOSAIC)
-DIFFERENCE_CUDA_KERNELS(DIFFERENCE)
-FLIP_CUDA_KERNELS(FLIP)
-GRADIENT_CUDA_KERNELS(GRADIENT)
-GRAY_CUDA_KERNELS(GRAY)
 MARK_CUDA_KERNELS(MARK)
-MASK_CUDA_KERNELS(MASK)
 MORPHOLOGY_CUDA_KERNELS(MORPHOLOGY)
-MOTION_CUDA_KERNELS(MOTION)
-MOTION_CUDA_YUV_KERNELS(MOTION_MARKED)
-OPERATOR_CUDA_KERNELS(OPERATOR)
-OVERLAY_CUDA_KERNELS(OVERLAY)
-KERNEL(threshold_compare, threshold_compare)
+KERNEL(blur_3, blur)
+KERNEL(blur_5, blur)
+KERNEL(canny_planar_median, canny)
+NORMS(operator_scharr)
+NORMS(operator_prewitt)
+NORMS(operator_sobel5)
+KERNEL(point_threshold, point)
+KERNEL(point_mask_full, point)
+KERNEL(point_mask_limited, point)
+KERNEL(point_difference_mask_full, point)
+KERNEL(point_difference_mask_limited, point)
+KERNEL(point_difference_measure_full, point)
+KERNEL(point_difference_measure_limited, point)
 
 #undef NORMS
-#undef BLUR
-#undef CANNY
-#undef CONVERT
+#undef LAYOUT
+#undef RGB_LAYOUT
+#undef CONVERSION
+#undef YUV
+#undef RGB
 #undef DEMOSAIC
-#undef DIFFERENCE
-#undef FLIP
-#undef GRADIENT
-#undef GRAY
 #undef MARK
-#undef MASK
 #undef MORPHOLOGY
-#undef MOTION
-#undef MOTION_MARKED
-#undef OPERATOR
-#undef OVERLAY

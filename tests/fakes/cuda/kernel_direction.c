@@ -76,12 +76,12 @@ static uint8_t weigh(uint32_t factor, uint32_t m, float base)
 static void write_colour(const struct direction_cuda *p, const struct planes *planes,
                          unsigned place, uint32_t m, uint32_t x, uint32_t y)
 {
-    uint8_t *row = planes->luma + (size_t)y * p->output_stride[0];
+    uint8_t *row = planes->luma + (size_t)y * p->job.output_stride[0];
     uint32_t colour = planes->colours->rgb[place];
     uint32_t sources[2] = {m * (colour >> 16) + 128, m};
 
     if (planes->chroma) {
-        uint8_t *pair = planes->chroma + (size_t)(y / 2) * p->output_stride[1] + x / 2 * 2;
+        uint8_t *pair = planes->chroma + (size_t)(y / 2) * p->job.output_stride[1] + x / 2 * 2;
         uint32_t uv = planes->colours->uv[place];
 
         row[x] = weigh(planes->colours->y[place], m, 16);
@@ -109,8 +109,8 @@ static void make_colours(const struct launch *launch, const struct grays *grays,
     const int32_t *smooth = any ? p->smooth : sobel_smooth;
     const int32_t *derive = any ? p->derive : sobel_derive;
 
-    for (uint32_t i = 0; i < p->width * p->height; i++) {
-        int x = (int)(i % p->width), y = (int)(i / p->width);
+    for (uint32_t i = 0; i < p->job.width * p->job.height; i++) {
+        int x = (int)(i % p->job.width), y = (int)(i / p->job.width);
         int gx = filter(grays, derive, smooth, x, y), gy = filter(grays, smooth, derive, x, y);
         uint32_t n = strength(p->l1, gx, gy), m = 255;
 
@@ -127,21 +127,22 @@ static int run_direction(const struct launch *launch)
     bool rgb3 = strstr(launch->name + strlen(launch->name) - 4, "rgb3");
     struct kernel_luma luma =
         kernel_luma_of(strstr(launch->name, "_any_") ? "direction_planar" : launch->name);
-    const uint8_t *input = kernel_touch_rows(launch, p->input, p->input_stride,
-                                             p->width * luma.pixel_bytes, p->height);
+    const uint8_t *input = kernel_touch_rows(launch, p->job.input[0], p->job.input_stride[0],
+                                             p->job.width * luma.pixel_bytes, p->job.height);
     const struct planes planes = {
         kernel_touch_rows(launch, p->thresholds, 0, 256 * sizeof(uint32_t), 1),
         kernel_touch_rows(launch, p->colours, 0, sizeof(struct direction_cuda_colours), 1),
-        kernel_touch_rows(launch, p->output[0], p->output_stride[0],
-                          (rgb3 ? 3 : 1) * (size_t)p->width, p->height),
+        kernel_touch_rows(launch, p->job.output[0], p->job.output_stride[0],
+                          (rgb3 ? 3 : 1) * (size_t)p->job.width, p->job.height),
         rgb3 ? NULL
-             : kernel_touch_rows(launch, p->output[1], p->output_stride[1], (p->width + 1) / 2 * 2,
-                                 (p->height + 1) / 2)};
-    struct grays grays = make_grays(input, p->input_stride, luma, p->width, p->height);
+             : kernel_touch_rows(launch, p->job.output[1], p->job.output_stride[1],
+                                 (p->job.width + 1) / 2 * 2, (p->job.height + 1) / 2)};
+    struct grays grays =
+        make_grays(input, p->job.input_stride[0], luma, p->job.width, p->job.height);
     bool legal = input && planes.thresholds && planes.colours && planes.luma &&
                  (rgb3 || planes.chroma) && grays.pixels;
 
-    if (legal && kernel_covers(launch, TILE_CUDA_PIXELS, p->rows, p->width, p->height)) {
+    if (legal && kernel_covers(launch, JOB_PIXELS, p->job.rows, p->job.width, p->job.height)) {
         make_colours(launch, &grays, &planes);
         planes.luma[0] ^= launch->wrong;
     }
@@ -150,8 +151,8 @@ static int run_direction(const struct launch *launch)
 }
 
 #define DIRECTION_NAMES(layout) "direction_" #layout "_nv12", "direction_" #layout "_rgb3",
-static const char *const direction_names[] = {
-    DIRECTION_CUDA_KERNELS(DIRECTION_NAMES) "direction_any_nv12", "direction_any_rgb3", NULL};
+static const char *const direction_names[] = {JOB_LAYOUTS(DIRECTION_NAMES) "direction_any_nv12",
+                                              "direction_any_rgb3", NULL};
 
 const struct kernel_kind kernel_direction = {
     direction_names, {sizeof(struct direction_cuda)}, run_direction};

@@ -12,7 +12,8 @@
 
 // What this test's kernel takes.
 struct parameters {
-    uint32_t number, rows;
+    struct gpu_job job;
+    uint32_t number;
 };
 
 static struct {
@@ -135,10 +136,9 @@ static inline int setup(void **state)
 
 static inline int run(struct gpu_kernel *kernel, struct error *error)
 {
-    struct parameters parameters = {4711, 0};
+    struct parameters parameters = {{.width = 1920, .height = 1080}, 4711};
 
-    return gpu_kernel_launch(kernel, &parameters, kernel->rows_vary ? &parameters.rows : NULL, 1920,
-                             1080, error);
+    return gpu_kernel_launch(kernel, &parameters.job, error);
 }
 
 static inline void set_rows(int x, int y, int rows)

@@ -10,7 +10,8 @@
 #define FAULTY 700
 
 struct parameters {
-    uint32_t number, rows;
+    struct gpu_job job;
+    uint32_t number;
 };
 
 static struct {
@@ -223,11 +224,12 @@ static void finish(struct gpu_chain *chain)
 // A picture of two launches, with these numbers as parameters.
 static int run(struct gpu_chain *chain, unsigned first, unsigned second, struct error *error)
 {
-    struct parameters parameters[] = {{first, 0}, {second, 0}};
+    struct parameters parameters[] = {{.job = {.width = 640, .height = 480}, .number = first},
+                                      {.number = second}};
     int r;
 
     gpu_chain_begin(chain);
-    r = gpu_chain_add(chain, &kernel, &parameters[0], sizeof parameters[0], NULL, 640, 480, error);
+    r = gpu_chain_add(chain, &kernel, &parameters[0].job, sizeof parameters[0], error);
     r = r < 0 ? r
               : gpu_chain_add_fixed(chain, NULL, (struct gpu_grid){3, 2, 1}, 256, &parameters[1],
                                     sizeof parameters[1], error);

@@ -78,7 +78,7 @@ static int setup_rows(void **state)
 static void assert_rows(unsigned i, unsigned rows, unsigned grid_x, unsigned grid_y)
 {
     assert_true(i < fake.count);
-    assert_int_equal(fake.launches[i].parameters.rows, rows);
+    assert_int_equal(fake.launches[i].parameters.job.rows, rows);
     assert_int_equal(fake.launches[i].grid.x, grid_x);
     assert_int_equal(fake.launches[i].grid.y, grid_y);
 }
@@ -104,7 +104,7 @@ TEST(test_a_kernel_without_the_choice_keeps_its_rows, setup)
 {
     set_rows(128, 1, 16);
     assert_int_equal(run(*state, NULL), 0);
-    assert_rows(0, 0, 2, 270);
+    assert_rows(0, 4, 2, 270);
 }
 
 TEST(test_rows_are_rolled_back_together_with_the_block, setup_rows)

@@ -20,7 +20,7 @@ template <int BYTES> constexpr int vector_bytes = BYTES % 16 == 0 ? 16 : BYTES %
 
 // Layouts of YUV: a pixel's luma is byte OFFSET of STEP.
 template <int STEP, int OFFSET> struct luma_bytes {
-    static constexpr int BYTES = STEP, VECTOR_BYTES = TILE_CUDA_VECTOR_BYTES(STEP);
+    static constexpr int BYTES = STEP, VECTOR_BYTES = JOB_VECTOR_BYTES(STEP);
     static constexpr int LUMA = 0, AFTER = 1;
 
     static __device__ __forceinline__ uint32_t luma(const uint8_t *__restrict__ pixel)
@@ -82,7 +82,7 @@ __device__ __forceinline__ uint32_t rgb_pixel(const uint32_t (&raw)[N], int i)
 
 // First, second and third byte of a pixel and their weights, doubled: the result is byte 2.
 template <int STEP, uint32_t FIRST, uint32_t THIRD> struct rgb {
-    static constexpr int BYTES = STEP, VECTOR_BYTES = TILE_CUDA_VECTOR_BYTES(STEP);
+    static constexpr int BYTES = STEP, VECTOR_BYTES = JOB_VECTOR_BYTES(STEP);
     static constexpr int LUMA = 2, AFTER = STEP == 4 ? 1 : 2;
     static constexpr uint32_t SECOND = 38470, HALF = 32768;
 
