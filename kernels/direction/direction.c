@@ -92,32 +92,20 @@ static void find_directions(const int16_t *restrict gx, const int16_t *restrict 
     }
 }
 
-// What a row needs beside the gradient's own scratch memory.
 struct direction_row {
-    uint8_t *magnitudes;
-    int16_t *gx, *gy;
+    const uint8_t *magnitudes;
     uint16_t *directions;
 };
-
-#define BYTES_A_PIXEL (1 + 3 * sizeof(int16_t))
 
 static size_t padded(uint32_t width)
 {
     return ((size_t)width + 63) & ~(size_t)63;
 }
 
+// The gradient's own scratch memory, one row of directions, and rows of magnitudes.
 static size_t scratch_bytes(uint32_t width)
 {
-    return gradient_scratch_bytes(width) + 64 + BYTES_A_PIXEL * padded(width);
-}
-
-static struct direction_row row_in(void *scratch, uint32_t width)
-{
-    uint8_t *next = (uint8_t *)scratch + ((gradient_scratch_bytes(width) + 63) & ~(size_t)63);
-    int16_t *gx = (int16_t *)(next + padded(width));
-
-    return (struct direction_row){next, gx, gx + padded(width),
-                                  (uint16_t *)(gx + 2 * padded(width))};
+    return gradient_scratch_bytes(width) + 64 + (sizeof(uint16_t) + STAGE_ROWS_MAX) * padded(width);
 }
 
 SIMD_CLONES
@@ -159,28 +147,50 @@ static void write_chroma(const struct direction_colours *of, const struct direct
     }
 }
 
-static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                                 uint32_t width, void *scratch, uint8_t *output)
+static void write_row(const struct direction *direction, const struct direction_row *row,
+                      uint32_t y, uint32_t width, uint8_t *output)
 {
-    const struct direction *direction = stage->state;
     const struct direction_colours *of = direction->colours;
     const struct frame *frame = direction->output;
-    struct direction_row row = row_in(scratch, width);
-    struct magnitude_columns columns =
-        gradient_measure(&direction->gradient, rows, width, scratch, row.magnitudes);
 
-    direction->slopes(columns.sums, columns.differences, width, row.gx, row.gy);
-    find_directions(row.gx, row.gy, width, row.directions);
     if (frame->layout.format->plane_count == 1) {
-        write_rgb3(of, &row, width, output);
-        return STAGE_WRITTEN;
+        write_rgb3(of, row, width, output);
+        return;
     }
-    write_luma(of->y, row.directions, row.magnitudes, width, output);
+    write_luma(of->y, row->directions, row->magnitudes, width, output);
     if (y % 2 == 0) {
-        write_chroma(of, &row, frame->layout.planes[1].width_bytes / 2,
+        write_chroma(of, row, frame->layout.planes[1].width_bytes / 2,
                      frame_plane(frame, 1) + y / 2 * frame->layout.planes[1].stride);
     }
-    return STAGE_WRITTEN;
+}
+
+static void run_rows(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                     unsigned count, uint32_t width, void *scratch, uint8_t *const *outputs)
+{
+    const struct direction *direction = stage->state;
+    const struct gradient *gradient = &direction->gradient;
+    uint8_t *next = (uint8_t *)scratch + ((gradient_scratch_bytes(width) + 63) & ~(size_t)63);
+    uint16_t *directions = (uint16_t *)next;
+    uint8_t *magnitudes[STAGE_ROWS_MAX];
+
+    for (unsigned i = 0; i < count; i++) {
+        magnitudes[i] = next + (sizeof *directions + i) * padded(width);
+    }
+    if (gradient->rows) {
+        gradient->rows(rows, count, width, false, magnitudes);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        const struct direction_row row = {magnitudes[i], directions};
+        struct gradient_columns columns = gradient_find_columns(gradient, rows + i, width, scratch);
+        struct gradient_slopes slopes;
+
+        if (!gradient->rows) {
+            gradient_measure(gradient, columns, width, scratch, magnitudes[i]);
+        }
+        slopes = gradient_find_slopes(gradient, columns, width, scratch);
+        find_directions(slopes.gx, slopes.gy, width, directions);
+        write_row(direction, &row, y + i, width, outputs[i]);
+    }
 }
 
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
@@ -190,9 +200,8 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     (void)error;
     direction->colours = direction_colours(setup->input);
     stage->radius = gradient_radius(setup->options->operator);
-    direction->slopes = magnitude_slopes_for(setup->options->operator);
     stage->scratch_bytes = scratch_bytes(setup->input->width);
-    stage->run_row = run_row;
+    stage->run_rows = run_rows;
     gradient_set(&direction->gradient, setup->options);
     return 0;
 }

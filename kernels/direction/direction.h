@@ -40,7 +40,6 @@ struct frame_layout;
 
 struct direction {
     struct gradient gradient;
-    magnitude_slopes *slopes;
     const struct direction_colours *colours; // static
     struct frame *output;                    // not owned; of the frame being computed
 };

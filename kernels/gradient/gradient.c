@@ -1,6 +1,7 @@
-// Columns first: sums and differences of the pixels above each other are 16 bit rows in L1, and
-// everything horizontal, the replicated border included, happens on them. So the input rows are
-// read where they are, without padding. Sobel's magnitudes alone take a shorter way (sobel.h).
+// Gain 1 is a CPU's vectors' where it has some (magnitude.h). Everything else is plain loops, which
+// the compiler makes vectors of. Columns first: sums and differences of the pixels above each other
+// are 16 bit rows in L1, and everything horizontal, the replicated border included, happens on
+// them. So the input rows are read where they are, without padding.
 #include "kernels/gradient/gradient.h"
 
 #include "kernels/stage/compose.h"
@@ -8,179 +9,315 @@
 #include "kernels/stage/stage.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 // Keeps the elements left of the row in an aligned block of their own.
 #define LEFT 32
+// Columns left and right of a pixel that an operator may look at.
+#define RADIUS_MAX 2
+
+// Rows in the scratch memory. Those of columns reach from x = -RADIUS_MAX to
+// width + RADIUS_MAX - 1.
+struct gradient_scratch {
+    int16_t *sums, *differences, *gx, *gy;
+    uint8_t *doubts; // 1 where the right result may also be the next number, else 0
+};
 
 static size_t row_elements(uint32_t width)
 {
-    return LEFT + (((size_t)width + 63) & ~(size_t)63) + MAGNITUDE_PADDING;
+    return LEFT + (((size_t)width + RADIUS_MAX + 63) & ~(size_t)63);
 }
 
 size_t gradient_scratch_bytes(uint32_t width)
 {
-    return row_elements(width) * (sizeof(uint32_t) + 2 * sizeof(int16_t) + 1);
+    return row_elements(width) * (4 * sizeof(int16_t) + 1);
 }
 
-// Three rows, of which the outer ones weigh `side` and the middle one `centre`.
-#define DEFINE_COLUMNS(operator, side, centre)                                                     \
-    SIMD_CLONES                                                                                    \
-    static void add_##operator(const uint8_t *restrict top, const uint8_t *restrict middle,        \
-                               const uint8_t *restrict bottom, size_t width,                       \
-                               int16_t *restrict sums, int16_t *restrict differences)              \
-    {                                                                                              \
-        for (size_t x = 0; x < width; x++) {                                                       \
-            sums[x] = (int16_t)((side) * (top[x] + bottom[x]) + (centre)*middle[x]);               \
-            differences[x] = (int16_t)(bottom[x] - top[x]);                                        \
-        }                                                                                          \
-    }                                                                                              \
-                                                                                                   \
-    static void columns_##operator(const uint8_t *const *rows, size_t width,                       \
-                                   int16_t *restrict sums, int16_t *restrict differences)          \
-    {                                                                                              \
-        add_##operator(rows[0], rows[1], rows[2], width, sums, differences);                       \
-    }
+static struct gradient_scratch scratch_rows(void *memory, uint32_t width)
+{
+    size_t elements = row_elements(width);
+    int16_t *sums = (int16_t *)memory + LEFT, *gx = (int16_t *)memory + 2 * elements;
 
-DEFINE_COLUMNS(sobel, 1, 2)
-DEFINE_COLUMNS(scharr, 3, 10)
-DEFINE_COLUMNS(prewitt, 1, 1)
+    return (struct gradient_scratch){sums, sums + elements, gx, gx + elements,
+                                     (uint8_t *)(gx + 2 * elements)};
+}
+
+// Smoothed sums and differences of the columns of three rows, of which the outer ones weigh `side`
+// and the middle one `centre`.
+SIMD_INLINE void add_columns(const uint8_t *const *rows, size_t width, int side, int centre,
+                             int16_t *restrict sums, int16_t *restrict differences)
+{
+    const uint8_t *restrict top = rows[0], *restrict middle = rows[1], *restrict bottom = rows[2];
+
+    for (size_t x = 0; x < width; x++) {
+        sums[x] = (int16_t)(side * (top[x] + bottom[x]) + centre * middle[x]);
+        differences[x] = (int16_t)(bottom[x] - top[x]);
+    }
+}
 
 SIMD_CLONES
-static void add_sobel5(const uint8_t *restrict a, const uint8_t *restrict b,
-                       const uint8_t *restrict c, const uint8_t *restrict d,
-                       const uint8_t *restrict e, size_t width, int16_t *restrict sums,
-                       int16_t *restrict differences)
+static void columns_sobel(const uint8_t *const *rows, size_t width, int16_t *restrict sums,
+                          int16_t *restrict differences)
 {
+    add_columns(rows, width, 1, 2, sums, differences);
+}
+
+SIMD_CLONES
+static void columns_scharr(const uint8_t *const *rows, size_t width, int16_t *restrict sums,
+                           int16_t *restrict differences)
+{
+    add_columns(rows, width, 3, 10, sums, differences);
+}
+
+SIMD_CLONES
+static void columns_prewitt(const uint8_t *const *rows, size_t width, int16_t *restrict sums,
+                            int16_t *restrict differences)
+{
+    add_columns(rows, width, 1, 1, sums, differences);
+}
+
+SIMD_CLONES
+static void columns_sobel5(const uint8_t *const *rows, size_t width, int16_t *restrict sums,
+                           int16_t *restrict differences)
+{
+    const uint8_t *restrict a = rows[0], *restrict b = rows[1], *restrict c = rows[2];
+    const uint8_t *restrict d = rows[3], *restrict e = rows[4];
+
     for (size_t x = 0; x < width; x++) {
         sums[x] = (int16_t)(a[x] + e[x] + 4 * (b[x] + d[x]) + 6 * c[x]);
         differences[x] = (int16_t)(e[x] - a[x] + 2 * (d[x] - b[x]));
     }
 }
 
-static void columns_sobel5(const uint8_t *const *rows, size_t width, int16_t *restrict sums,
-                           int16_t *restrict differences)
+// The square root of n >= 0, 7e-7 off.
+//
+// A reciprocal root from the bits of the float (Moroz et al., "Modified Fast Inverse Square Root",
+// 2018: 6.5e-4 off after their first step), then one Newton step.
+SIMD_INLINE float root(int32_t n)
 {
-    add_sobel5(rows[0], rows[1], rows[2], rows[3], rows[4], width, sums, differences);
+    union {
+        float value;
+        uint32_t bits;
+    } number = {.value = (float)n}, guess = {.bits = 0x5f1ffff9 - (number.bits >> 1)};
+    float y = guess.value;
+
+    y *= 1.681915f - 0.703952253f * number.value * y * y;
+    return number.value * y * (1.5f - 0.5f * number.value * y * y);
 }
+
+SIMD_INLINE int32_t square_sum(int16_t gx, int16_t gy)
+{
+    return gx * gx + gy * gy;
+}
+
+SIMD_INLINE int16_t absolute_sum(int16_t gx, int16_t gy)
+{
+    return (int16_t)((gx < 0 ? -gx : gx) + (gy < 0 ? -gy : gy));
+}
+
+// The integer nearest to a number from 0 to 255.
+SIMD_INLINE uint8_t near(float magnitude, float half)
+{
+    return (uint8_t)(int32_t)((magnitude < 255 ? magnitude : 255) + half);
+}
+
+// rint() of the smaller of a number >= 0 and 255: added to 1.5 * 2^52, where doubles lie 1 apart,
+// it is rounded half to even.
+SIMD_INLINE uint8_t round_exactly(double magnitude)
+{
+    return (uint8_t)(int32_t)((magnitude < 255 ? magnitude : 255) + 0x1.8p52 - 0x1.8p52);
+}
+
+// Float arithmetic is off by less than 2e-4 where results are below 256.
+#define DOUBT 5e-4f
+
+// Loops over a row of columns: gx and gy; rounded gain * (|gx| + |gy|); what float arithmetic says
+// about rounded gain * sqrt(gx² + gy²), and where it is in doubt. `gx_at` and `gy_at` are those of
+// a pixel, of the sums `s` and the differences `d` around it.
+#define DEFINE_OPERATOR(op, gx_at, gy_at)                                                          \
+    SIMD_CLONES                                                                                    \
+    static void slopes_##op(const int16_t *restrict s, const int16_t *restrict d, size_t width,    \
+                            int16_t *restrict gx, int16_t *restrict gy)                            \
+    {                                                                                              \
+        for (size_t x = 0; x < width; x++, s++, d++) {                                             \
+            gx[x] = (int16_t)(gx_at);                                                              \
+            gy[x] = (int16_t)(gy_at);                                                              \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    SIMD_CLONES                                                                                    \
+    static void scale_l1_##op(const int16_t *restrict s, const int16_t *restrict d, size_t width,  \
+                              double gain, uint8_t *restrict output)                               \
+    {                                                                                              \
+        for (size_t x = 0; x < width; x++, s++, d++) {                                             \
+            output[x] = round_exactly(gain * absolute_sum((int16_t)(gx_at), (int16_t)(gy_at)));    \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    SIMD_CLONES                                                                                    \
+    static void scale_l2_##op(const int16_t *restrict s, const int16_t *restrict d, size_t width,  \
+                              float gain, uint8_t *restrict results, uint8_t *restrict doubts)     \
+    {                                                                                              \
+        for (size_t x = 0; x < width; x++, s++, d++) {                                             \
+            float magnitude = gain * root(square_sum((int16_t)(gx_at), (int16_t)(gy_at)));         \
+                                                                                                   \
+            results[x] = near(magnitude, 0.5f - DOUBT);                                            \
+            doubts[x] = (uint8_t)(near(magnitude, 0.5f + DOUBT) - results[x]);                     \
+        }                                                                                          \
+    }
+
+DEFINE_OPERATOR(sobel, s[1] - s[-1], d[-1] + 2 * d[0] + d[1])
+DEFINE_OPERATOR(sobel5, s[2] - s[-2] + 2 * (s[1] - s[-1]),
+                d[-2] + d[2] + 4 * (d[-1] + d[1]) + 6 * d[0])
+DEFINE_OPERATOR(scharr, s[1] - s[-1], 3 * (d[-1] + d[1]) + 10 * d[0])
+DEFINE_OPERATOR(prewitt, s[1] - s[-1], d[-1] + d[0] + d[1])
+
+// An integer n comes no closer to a rounding tie than 1.9e-6 of its root below 256, so with gain 1
+// the root rounds exactly, and the test tries them all.
+SIMD_CLONES
+static void measure_l2(const int16_t *restrict gx, const int16_t *restrict gy, size_t width,
+                       uint8_t *restrict output)
+{
+    for (size_t x = 0; x < width; x++) {
+        output[x] = near(root(square_sum(gx[x], gy[x])), 0.5f);
+    }
+}
+
+SIMD_CLONES
+static void measure_l1(const int16_t *restrict gx, const int16_t *restrict gy, size_t width,
+                       uint8_t *restrict output)
+{
+    for (size_t x = 0; x < width; x++) {
+        int16_t sum = absolute_sum(gx[x], gy[x]);
+
+        output[x] = (uint8_t)(sum < 255 ? sum : 255);
+    }
+}
+
+#define OPERATOR(radius, op)                                                                       \
+    {                                                                                              \
+        radius, columns_##op, slopes_##op, scale_l1_##op, scale_l2_##op                            \
+    }
 
 static const struct {
     unsigned radius;
-    gradient_columns *columns;
+    void (*columns)(const uint8_t *const *rows, size_t width, int16_t *restrict sums,
+                    int16_t *restrict differences);
+    void (*slopes)(const int16_t *restrict sums, const int16_t *restrict differences, size_t width,
+                   int16_t *restrict gx, int16_t *restrict gy);
+    void (*scale_l1)(const int16_t *restrict sums, const int16_t *restrict differences,
+                     size_t width, double gain, uint8_t *restrict output);
+    void (*scale_l2)(const int16_t *restrict sums, const int16_t *restrict differences,
+                     size_t width, float gain, uint8_t *restrict results, uint8_t *restrict doubts);
 } operators[CONFIG_OPERATOR_COUNT] = {
-    [CONFIG_OPERATOR_SOBEL] = {1, columns_sobel},
-    [CONFIG_OPERATOR_SOBEL5] = {2, columns_sobel5},
-    [CONFIG_OPERATOR_SCHARR] = {1, columns_scharr},
-    [CONFIG_OPERATOR_PREWITT] = {1, columns_prewitt},
+    [CONFIG_OPERATOR_SOBEL] = OPERATOR(1, sobel),
+    [CONFIG_OPERATOR_SOBEL5] = OPERATOR(2, sobel5),
+    [CONFIG_OPERATOR_SCHARR] = OPERATOR(1, scharr),
+    [CONFIG_OPERATOR_PREWITT] = OPERATOR(1, prewitt),
 };
 
 static void replicate_border(int16_t *row, uint32_t width)
 {
-    for (int i = 0; i < MAGNITUDE_RADIUS_MAX; i++) {
+    for (int i = 0; i < RADIUS_MAX; i++) {
         row[-1 - i] = row[0];
         row[width + (uint32_t)i] = row[width - 1];
     }
 }
 
+struct gradient_columns gradient_find_columns(const struct gradient *gradient,
+                                              const uint8_t *const *rows, uint32_t width,
+                                              void *memory)
+{
+    struct gradient_scratch scratch = scratch_rows(memory, width);
+
+    operators[gradient->op].columns(rows, width, scratch.sums, scratch.differences);
+    replicate_border(scratch.sums, width);
+    replicate_border(scratch.differences, width);
+    return (struct gradient_columns){scratch.sums, scratch.differences};
+}
+
+struct gradient_slopes gradient_find_slopes(const struct gradient *gradient,
+                                            struct gradient_columns columns, uint32_t width,
+                                            void *memory)
+{
+    struct gradient_scratch scratch = scratch_rows(memory, width);
+
+    operators[gradient->op].slopes(columns.sums, columns.differences, width, scratch.gx,
+                                   scratch.gy);
+    return (struct gradient_slopes){scratch.gx, scratch.gy};
+}
+
 // Doubts are rare, so eight are looked at in one go.
-static void settle(const struct magnitude_guess *guess, const uint32_t *thresholds, uint32_t width)
+static void settle(const struct gradient *gradient, struct gradient_columns columns,
+                   const uint8_t *doubts, uint32_t width, uint8_t *results)
 {
     for (uint32_t first = 0; first < width; first += sizeof(uint64_t)) {
-        uint64_t doubts;
+        uint64_t some;
 
-        memcpy(&doubts, guess->doubts + first, sizeof doubts);
-        if (doubts == 0) {
-            continue;
-        }
-        for (uint32_t x = first; x < first + sizeof doubts && x < width; x++) {
-            unsigned next = guess->results[x] + 1U;
+        memcpy(&some, doubts + first, sizeof some);
+        for (uint32_t x = first; some != 0 && x < width; x++, some >>= 8) {
+            if (some & 1) {
+                int16_t gx, gy;
 
-            if (guess->doubts[x] && guess->squares[x] >= thresholds[next]) {
-                guess->results[x] = (uint8_t)next;
+                operators[gradient->op].slopes(columns.sums + x, columns.differences + x, 1, &gx,
+                                               &gy);
+                results[x] = (uint8_t)(results[x] + ((uint32_t)square_sum(gx, gy) >=
+                                                     gradient->thresholds[results[x] + 1]));
             }
         }
     }
 }
 
-// The rows that lie in the scratch memory.
-struct gradient_row {
-    int16_t *sums, *differences;
-    struct magnitude_guess guess;
-};
-
-static struct gradient_row measure_columns(const struct gradient *gradient,
-                                           const uint8_t *const *rows, uint32_t width,
-                                           void *scratch, uint8_t *output)
+void gradient_measure(const struct gradient *gradient, struct gradient_columns columns,
+                      uint32_t width, void *memory, uint8_t *output)
 {
-    size_t elements = row_elements(width);
-    uint32_t *squares = scratch;
-    int16_t *sums = (int16_t *)(squares + elements) + LEFT, *differences = sums + elements;
+    bool l2 = gradient->norm == CONFIG_NORM_L2;
 
-    gradient->columns(rows, width, sums, differences);
-    replicate_border(sums, width);
-    replicate_border(differences, width);
-    return (struct gradient_row){
-        sums, differences, {squares, output, (uint8_t *)(differences - LEFT + elements)}};
+    if (gradient->gain == 1.0) {
+        struct gradient_slopes slopes = gradient_find_slopes(gradient, columns, width, memory);
+
+        (l2 ? measure_l2 : measure_l1)(slopes.gx, slopes.gy, width, output);
+    } else if (!l2) {
+        operators[gradient->op].scale_l1(columns.sums, columns.differences, width, gradient->gain,
+                                         output);
+    } else {
+        uint8_t *doubts = scratch_rows(memory, width).doubts;
+
+        operators[gradient->op].scale_l2(columns.sums, columns.differences, width,
+                                         (float)gradient->gain, output, doubts);
+        settle(gradient, columns, doubts, width, output);
+    }
 }
 
-struct magnitude_columns gradient_measure(const struct gradient *gradient,
-                                          const uint8_t *const *rows, uint32_t width, void *scratch,
-                                          uint8_t *output)
+static void run(const struct gradient *gradient, const uint8_t *const *rows, unsigned count,
+                uint32_t width, bool limited, void *scratch, uint8_t *const *outputs)
 {
-    struct gradient_row row = measure_columns(gradient, rows, width, scratch, output);
-
-    if (gradient->magnitude) {
-        gradient->magnitude(row.sums, row.differences, width, output);
-    } else if (gradient->scale_l1) {
-        gradient->scale_l1(row.sums, row.differences, width, gradient->gain, output);
-    } else {
-        gradient->scale_l2(row.sums, row.differences, width, (float)gradient->gain, row.guess);
-        settle(&row.guess, gradient->thresholds, width);
+    if (gradient->rows) {
+        gradient->rows(rows, count, width, limited, outputs);
+        return;
     }
-    return (struct magnitude_columns){row.sums, row.differences};
+    for (unsigned i = 0; i < count; i++) {
+        gradient_measure(gradient, gradient_find_columns(gradient, rows + i, width, scratch), width,
+                         scratch, outputs[i]);
+        if (limited) {
+            compose_in_place(outputs[i], width);
+        }
+    }
 }
 
 static void run_rows(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                      unsigned count, uint32_t width, void *scratch, uint8_t *const *outputs)
 {
-    const struct gradient *gradient = stage->state;
-
     (void)y;
-    if (gradient->sobel) {
-        gradient->sobel(rows, count, width, outputs);
-        return;
-    }
-    for (unsigned i = 0; i < count; i++) {
-        gradient_measure(gradient, rows + i, width, scratch, outputs[i]);
-    }
-}
-
-static void run_row_limited(const struct gradient *gradient, const uint8_t *const *rows,
-                            uint32_t width, void *scratch, uint8_t *output)
-{
-    if (gradient->limited) {
-        struct gradient_row row = measure_columns(gradient, rows, width, scratch, output);
-
-        gradient->limited(row.sums, row.differences, width, output);
-    } else {
-        gradient_measure(gradient, rows, width, scratch, output);
-        compose_in_place(output, width);
-    }
+    run(stage->state, rows, count, width, false, scratch, outputs);
 }
 
 static void run_rows_limited(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                              unsigned count, uint32_t width, void *scratch, uint8_t *const *outputs)
 {
-    const struct gradient *gradient = stage->state;
-
     (void)y;
-    if (gradient->sobel) {
-        gradient->sobel_limited(rows, count, width, outputs);
-        return;
-    }
-    for (unsigned i = 0; i < count; i++) {
-        run_row_limited(gradient, rows + i, width, scratch, outputs[i]);
-    }
+    run(stage->state, rows, count, width, true, scratch, outputs);
 }
 
 uint8_t gradient_result(enum config_norm norm, double gain, uint32_t n)
@@ -215,36 +352,20 @@ void gradient_thresholds(enum config_norm norm, double gain, uint32_t ret_thresh
     }
 }
 
-unsigned gradient_radius(enum config_operator operator)
+unsigned gradient_radius(enum config_operator op)
 {
-    return operators[operator].radius;
-}
-
-static void set_sobel(struct gradient *gradient, const struct stage_options *options)
-{
-    const struct sobel_version *version = sobel_version_best();
-
-    if (version && options->operator== CONFIG_OPERATOR_SOBEL) {
-        gradient->sobel = version->full[options->norm];
-        gradient->sobel_limited = version->limited[options->norm];
-    }
+    return operators[op].radius;
 }
 
 void gradient_set(struct gradient *gradient, const struct stage_options *options)
 {
-    gradient->columns = operators[options->operator].columns;
+    gradient->op = options->operator;
+    gradient->norm = options->norm;
     gradient->gain = options->gain;
-    if (options->gain == 1.0) {
-        const struct magnitude_version *version = magnitude_version_best();
-
-        gradient->magnitude = version->full[options->norm][options->operator];
-        gradient->limited = version->limited[options->norm][options->operator];
-        set_sobel(gradient, options);
-    } else if (options->norm == CONFIG_NORM_L1) {
-        gradient->scale_l1 = magnitude_scale_l1_for(options->operator);
-    } else {
-        gradient->scale_l2 = magnitude_scale_l2_for(options->operator);
-        gradient_thresholds(options->norm, options->gain, gradient->thresholds);
+    if (gradient->gain == 1.0) {
+        gradient->rows = magnitude_rows_for(gradient->norm, gradient->op);
+    } else if (gradient->norm == CONFIG_NORM_L2) {
+        gradient_thresholds(gradient->norm, gradient->gain, gradient->thresholds);
     }
 }
 

@@ -15,7 +15,6 @@
 
 #include "config/config.h"
 #include "kernels/gradient/magnitude.h"
-#include "kernels/gradient/sobel.h"
 
 // No |gx| or |gy| of any operator is larger; sobel5 has 48 * 255, scharr 4080, sobel 1020.
 #define GRADIENT_REACH 12240
@@ -23,21 +22,22 @@
 struct stage_ops;
 struct stage_options;
 
-// Smoothed sums and differences of the columns of 2 * radius + 1 rows.
-typedef void gradient_columns(const uint8_t *const *rows, size_t width, int16_t *restrict sums,
-                              int16_t *restrict differences);
+// Of one row: smoothed sums and differences of the columns, from x = -radius to width + radius - 1.
+struct gradient_columns {
+    const int16_t *sums, *differences;
+};
+
+// The gradients of one row.
+struct gradient_slopes {
+    const int16_t *gx, *gy;
+};
 
 struct gradient {
-    gradient_columns *columns;
-    // One of them, by gain and norm.
-    magnitude_row *magnitude;     // gain 1
-    magnitude_row *limited;       // gain 1: the same as limited range luma
-    sobel_rows *sobel;            // gain 1: for the stage itself; NULL: without
-    sobel_rows *sobel_limited;    // the same as limited range luma
-    magnitude_scale_l1 *scale_l1; // any other
-    magnitude_scale_l2 *scale_l2; // any other; leaves doubts, which the thresholds settle
+    enum config_operator op;
+    enum config_norm norm;
     double gain;
-    uint32_t thresholds[256];
+    magnitude_rows *rows;     // gain 1 on a CPU with vectors; else NULL
+    uint32_t thresholds[256]; // any other gain of l2
 };
 
 // The definition: the result for n = gx² + gy² (l2) or |gx| + |gy| (l1). Monotone in n.
@@ -46,14 +46,20 @@ uint8_t gradient_result(enum config_norm norm, double gain, uint32_t n);
 void gradient_thresholds(enum config_norm norm, double gain, uint32_t ret_thresholds[256]);
 
 // For stages that begin with a gradient. Rows above and below that it looks at.
-unsigned gradient_radius(enum config_operator operator);
+unsigned gradient_radius(enum config_operator op);
 // Operator, norm and gain of the options.
 void gradient_set(struct gradient *gradient, const struct stage_options *options);
 size_t gradient_scratch_bytes(uint32_t width);
-// The magnitudes of one row from 2 * radius + 1 rows of gray, and the columns they were made of,
-// which lie in the scratch memory.
-struct magnitude_columns gradient_measure(const struct gradient *gradient,
-                                          const uint8_t *const *rows, uint32_t width, void *scratch,
-                                          uint8_t *magnitudes);
+// The columns of one row from 2 * radius + 1 rows of gray. They lie in the scratch memory, as the
+// gradients do that are made of them.
+struct gradient_columns gradient_find_columns(const struct gradient *gradient,
+                                              const uint8_t *const *rows, uint32_t width,
+                                              void *scratch);
+struct gradient_slopes gradient_find_slopes(const struct gradient *gradient,
+                                            struct gradient_columns columns, uint32_t width,
+                                            void *scratch);
+// The magnitudes of one row by plain loops.
+void gradient_measure(const struct gradient *gradient, struct gradient_columns columns,
+                      uint32_t width, void *scratch, uint8_t *magnitudes);
 
 extern const struct stage_ops gradient_ops;
