@@ -151,7 +151,8 @@ static const struct schema_key camera_keys[] = {
     {"sensor", SCHEMA_INTEGER, CAMERA_FIELD(sensor), .minimum = 0, .maximum = 15,
      .default_text = "0", .used_by = SCHEMA_BIT(CONFIG_SOURCE_ARGUS),
      .help = "The number of the camera on the CSI connectors."},
-    {"flip", SCHEMA_WORD, CAMERA_FIELD(flip), .words = flip_words, .default_text = "none",
+    {"flip", SCHEMA_WORD, .remote = true, CAMERA_FIELD(flip), .words = flip_words,
+     .default_text = "none",
      .help = "Which way up the picture is; it is turned clockwise, or mirrored: horizontal swaps "
              "left and right, vertical top and bottom. width, height, regions, polygons and masks "
              "are those of the flipped picture. A camera that can flips it itself; else edged "
@@ -160,32 +161,32 @@ static const struct schema_key camera_keys[] = {
      .help = "The pixel format to ask the source for. auto takes a sensor's raw samples where it "
              "delivers nothing that is a picture already; edged then makes one, without a gamma "
              "curve."},
-    {"raw_black", SCHEMA_INTEGER, CAMERA_FIELD(raw_black), .minimum = 0, .maximum = 65534,
-     .default_text = "0", .used_by = MAY_BE_V4L2,
+    {"raw_black", SCHEMA_INTEGER, .remote = true, CAMERA_FIELD(raw_black), .minimum = 0,
+     .maximum = 65534, .default_text = "0", .used_by = MAY_BE_V4L2,
      .help = "What a sensor's raw samples are where there is no light, as they come, for example "
              "64 of 10 bits. It is taken away before the factors. This key and the next three "
              "are for raw formats alone."},
-    {"raw_gain", SCHEMA_NUMBER, CAMERA_FIELD(raw_gain), .minimum = 0.1, .maximum = 256,
-     .default_text = "1.0", .used_by = MAY_BE_V4L2,
+    {"raw_gain", SCHEMA_NUMBER, .remote = true, CAMERA_FIELD(raw_gain), .minimum = 0.1,
+     .maximum = 256, .default_text = "1.0", .used_by = MAY_BE_V4L2,
      .help = "The factor of all raw samples. A gain of the sensor's own, set by controls, costs "
              "fewer shades."},
-    {"raw_red", SCHEMA_NUMBER, CAMERA_FIELD(raw_red), .minimum = 0.1, .maximum = 16,
+    {"raw_red", SCHEMA_NUMBER, .remote = true, CAMERA_FIELD(raw_red), .minimum = 0.1, .maximum = 16,
      .default_text = "1.0", .used_by = MAY_BE_V4L2,
      .help = "The factor of red, beside raw_gain: for the white balance, as raw_blue is."},
-    {"raw_blue", SCHEMA_NUMBER, CAMERA_FIELD(raw_blue), .minimum = 0.1, .maximum = 16,
-     .default_text = "1.0", .used_by = MAY_BE_V4L2, .help = "The factor of blue."},
+    {"raw_blue", SCHEMA_NUMBER, .remote = true, CAMERA_FIELD(raw_blue), .minimum = 0.1,
+     .maximum = 16, .default_text = "1.0", .used_by = MAY_BE_V4L2, .help = "The factor of blue."},
     {"io", SCHEMA_WORD, CAMERA_FIELD(io), .words = io_words, .default_text = "auto",
      .used_by = MAY_BE_V4L2,
      .help = "How frames come from a V4L2 driver: into our memory (userptr) or by one copy out of "
              "its own (mmap); auto tries both in this order."},
-    {"width", SCHEMA_INTEGER, CAMERA_FIELD(width), .unit = "pixels", .minimum = 16, .maximum = 8192,
-     .even = true, .default_text = "1280",
+    {"width", SCHEMA_INTEGER, .remote = true, CAMERA_FIELD(width), .unit = "pixels", .minimum = 16,
+     .maximum = 8192, .even = true, .default_text = "1280",
      .help = "The width to ask for; the source delivers the nearest it can."},
-    {"height", SCHEMA_INTEGER, CAMERA_FIELD(height), .unit = "pixels", .minimum = 16,
-     .maximum = 8192, .even = true, .default_text = "720",
+    {"height", SCHEMA_INTEGER, .remote = true, CAMERA_FIELD(height), .unit = "pixels",
+     .minimum = 16, .maximum = 8192, .even = true, .default_text = "720",
      .help = "The height to ask for; the source delivers the nearest it can."},
-    {"fps", SCHEMA_INTEGER, CAMERA_FIELD(fps), .unit = "frames a second", .minimum = 1,
-     .maximum = 240, .default_text = "30",
+    {"fps", SCHEMA_INTEGER, .remote = true, CAMERA_FIELD(fps), .unit = "frames a second",
+     .minimum = 1, .maximum = 240, .default_text = "30",
      .help = "The rate to ask for; the source delivers the nearest it can."},
     {"controls", SCHEMA_CONTROLS, CAMERA_FIELD(controls),
      .count_offset = offsetof(struct config_camera, control_count),
@@ -202,8 +203,8 @@ static const struct schema_key camera_keys[] = {
      .maximum = 16, .count_offset = offsetof(struct config_camera, view_count),
      .group = &schema_view, .default_note = "one view \"edges\"",
      .help = "The streams made of this camera."},
-    {"regions", SCHEMA_LIST, CAMERA_FIELD(regions), .cost = CONFIG_COST_FRAME, .minimum = 0,
-     .maximum = 8, .count_offset = offsetof(struct config_camera, region_count),
+    {"regions", SCHEMA_LIST, .remote = true, CAMERA_FIELD(regions), .cost = CONFIG_COST_FRAME,
+     .minimum = 0, .maximum = 8, .count_offset = offsetof(struct config_camera, region_count),
      .group = &schema_region, .default_note = "none",
      .help = "Parts of the picture in which motion is an event, watched or not."},
 };

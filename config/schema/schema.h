@@ -57,6 +57,7 @@ struct schema_key {
     const char *default_note;         // a default that depends, in words
     const char *help;                 // one sentence
     enum config_cost cost;            // of a change; NONE: as the group's
+    bool remote;                      // may be changed over the network; of a LIST: come and go
     bool aside;                       // makes no difference to what is seen in a frame
     size_t offset, count_offset;      // bytes into the struct
     const struct schema_group *group; // GROUP, LIST: the keys inside

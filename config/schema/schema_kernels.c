@@ -23,8 +23,8 @@
 
 #define BLOCK_KEY(kernel)                                                                          \
     {                                                                                              \
-        "block", SCHEMA_BLOCK, .offset = offsetof(struct config, blocks[kernel]), .minimum = 1,    \
-                               .maximum = CONFIG_BLOCK_THREADS_MAX,                                \
+        "block", SCHEMA_BLOCK, .remote = true, .offset = offsetof(struct config, blocks[kernel]),  \
+                               .minimum = 1, .maximum = CONFIG_BLOCK_THREADS_MAX,                  \
                                .default_note = "chosen for the GPU",                               \
                                .help = "Threads a block, x and y."                                 \
     }
@@ -35,8 +35,9 @@
 static const struct schema_key block_keys[CONFIG_KERNEL_COUNT][1] = {KERNELS(KERNEL_KEYS)};
 static const struct schema_key gradient_keys[] = {
     BLOCK_KEY(CONFIG_KERNEL_GRADIENT),
-    {"rows", SCHEMA_INTEGER, .offset = offsetof(struct config, blocks[CONFIG_KERNEL_GRADIENT].rows),
-     .unit = "rows", .minimum = 0, .maximum = CONFIG_ROWS_MAX,
+    {"rows", SCHEMA_INTEGER, .remote = true,
+     .offset = offsetof(struct config, blocks[CONFIG_KERNEL_GRADIENT].rows), .unit = "rows",
+     .minimum = 0, .maximum = CONFIG_ROWS_MAX,
      .default_note = "0, chosen for the GPU, its memory and the board",
      .help = "Rows of the picture that a thread makes: more of them read fewer rows twice, fewer "
              "keep more threads busy."},

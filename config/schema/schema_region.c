@@ -5,10 +5,11 @@
 
 #define REGION_FIELD(member) .offset = offsetof(struct config_region, member)
 static const struct schema_key region_keys[] = {
-    {"name", SCHEMA_STRING, REGION_FIELD(name), .aside = true, .rule = &schema_name_rule,
+    {"name", SCHEMA_STRING, .remote = true, REGION_FIELD(name), .aside = true,
+     .rule = &schema_name_rule,
      .default_note = "\"region\" and the place in the list, counted from 0",
      .help = "What events call the region; unique in its camera."},
-    {"polygon", SCHEMA_POINTS, REGION_FIELD(polygon), .minimum = 3, .maximum = 64,
+    {"polygon", SCHEMA_POINTS, .remote = true, REGION_FIELD(polygon), .minimum = 3, .maximum = 64,
      .count_offset = offsetof(struct config_region, polygon_count),
      .default_note = "the whole picture, or the mask",
      .help = "The region's corners, x and y as shares of the picture's width and height, from the "
@@ -19,26 +20,26 @@ static const struct schema_key region_keys[] = {
          "A picture instead of a polygon, a .pgm or .png of any size, white where the region "
          "is; it is stretched over the camera's. A relative name is one beside this file. While it "
          "cannot be read the region has no events. A reload reads a picture that has changed."},
-    {"threshold", SCHEMA_INTEGER, REGION_FIELD(threshold), .unit = "gray levels", .minimum = 1,
-     .maximum = 255, .default_text = "25",
+    {"threshold", SCHEMA_INTEGER, .remote = true, REGION_FIELD(threshold), .unit = "gray levels",
+     .minimum = 1, .maximum = 255, .default_text = "25",
      .help = "A pixel has moved if its gray differs by more than this from the last frame. A "
              "change of the light on the whole picture is taken out first."},
-    {"erode", SCHEMA_INTEGER, REGION_FIELD(erode), .unit = "times", .minimum = 0, .maximum = 8,
-     .default_text = "1",
+    {"erode", SCHEMA_INTEGER, .remote = true, REGION_FIELD(erode), .unit = "times", .minimum = 0,
+     .maximum = 8, .default_text = "1",
      .help = "How many times a moving area loses its outermost pixels, so that noise does not "
              "count as motion; use 0 for objects that are small, far away or slow."},
-    {"start", SCHEMA_NUMBER, REGION_FIELD(start), .aside = true, .unit = "percent",
+    {"start", SCHEMA_NUMBER, .remote = true, REGION_FIELD(start), .aside = true, .unit = "percent",
      .minimum = 0.001, .maximum = 100, .default_text = "1.0",
      .help = "An event begins when this share of the region's pixels, or more, moves."},
-    {"end", SCHEMA_NUMBER, REGION_FIELD(end), .aside = true, .unit = "percent", .minimum = 0.0005,
-     .maximum = 100, .default_note = "half of start",
+    {"end", SCHEMA_NUMBER, .remote = true, REGION_FIELD(end), .aside = true, .unit = "percent",
+     .minimum = 0.0005, .maximum = 100, .default_note = "half of start",
      .help = "An event ends when a smaller share moves; at most start."},
-    {"duration_s", SCHEMA_NUMBER, REGION_FIELD(duration_s), .aside = true, .unit = "seconds",
-     .minimum = 0, .maximum = 60, .default_text = "0.2",
+    {"duration_s", SCHEMA_NUMBER, .remote = true, REGION_FIELD(duration_s), .aside = true,
+     .unit = "seconds", .minimum = 0, .maximum = 60, .default_text = "0.2",
      .help = "How long every frame has to show motion before an event begins; with 0 one frame is "
              "enough."},
-    {"cooldown_s", SCHEMA_NUMBER, REGION_FIELD(cooldown_s), .aside = true, .unit = "seconds",
-     .minimum = 0, .maximum = 3600, .default_text = "2.0",
+    {"cooldown_s", SCHEMA_NUMBER, .remote = true, REGION_FIELD(cooldown_s), .aside = true,
+     .unit = "seconds", .minimum = 0, .maximum = 3600, .default_text = "2.0",
      .help = "How long nothing may move before an event ends, so that one visit is one event."},
 };
 const struct schema_group schema_region = {

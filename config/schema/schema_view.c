@@ -123,16 +123,16 @@ static const struct schema_key view_keys[] = {
     {"name", SCHEMA_STRING, VIEW_FIELD(name), .aside = true, .cost = CONFIG_COST_VIEW,
      .rule = &schema_name_rule, .default_note = "the word of \"view\"",
      .help = "The stream is rtsp://HOST:PORT/CAMERA/NAME; unique in its camera."},
-    {"view", SCHEMA_WORD, VIEW_FIELD(view), .cost = CONFIG_COST_VIEW, .words = view_words,
-     .default_text = "edges",
+    {"view", SCHEMA_WORD, .remote = true, VIEW_FIELD(view), .cost = CONFIG_COST_VIEW,
+     .words = view_words, .default_text = "edges",
      .help =
          "What viewers see: the camera's picture, its luma, the strength of its edges, the "
          "strong edges in white, thin edges as Canny's detector finds them, the picture with "
          "what moves in red, with its strong edges in a colour, the direction in which gray gets "
          "brighter as a hue, two of these side by side, or what stages of your own make."},
-    {"stages", SCHEMA_WORDS, VIEW_FIELD(stages), .cost = CONFIG_COST_VIEW, .words = stages_words,
-     .check = stages_check, .default_note = "none", .used_by = CUSTOM, .needed_by = CUSTOM,
-     .implies = CONFIG_VIEW_CUSTOM,
+    {"stages", SCHEMA_WORDS, .remote = true, VIEW_FIELD(stages), .cost = CONFIG_COST_VIEW,
+     .words = stages_words, .check = stages_check, .default_note = "none", .used_by = CUSTOM,
+     .needed_by = CUSTOM, .implies = CONFIG_VIEW_CUSTOM,
      .help =
          "A view of your own, in the order that the stages follow one another; view may be left "
          "out. The camera's picture is turned gray for the first stage that wants gray; "
@@ -141,62 +141,65 @@ static const struct schema_key view_keys[] = {
          "and direction colours gray; these end the view. mask blackens what the view's mask or "
          "polygon leaves out. Options are the view's norm, gain, threshold, colour, mark, low, "
          "high and times."},
-    {"operator", SCHEMA_WORD, VIEW_FIELD(operator), .words = operator_words,
+    {"operator", SCHEMA_WORD, .remote = true, VIEW_FIELD(operator), .words = operator_words,
      .default_text = "sobel", .used_by = WITH_GRADIENT,
      .help =
          "The pair of filters that measures the gradient; sobel5 looks at 5x5 pixels, the others "
          "at 3x3. Their strengths differ: take gain to match."},
-    {"blur", SCHEMA_INTEGER, VIEW_FIELD(blur), .unit = "pixels", .choices = blur_sides,
-     .maximum = 5, .default_text = "0", .used_by = WITH_GRADIENT | SCHEMA_BIT(CONFIG_VIEW_CANNY),
+    {"blur", SCHEMA_INTEGER, .remote = true, VIEW_FIELD(blur), .unit = "pixels",
+     .choices = blur_sides, .maximum = 5, .default_text = "0",
+     .used_by = WITH_GRADIENT | SCHEMA_BIT(CONFIG_VIEW_CANNY),
      .help = "The side of the square of binomial weights that smooths the picture before its "
              "gradient is measured; 0 leaves it as it is."},
-    {"norm", SCHEMA_WORD, VIEW_FIELD(norm), .words = norm_words, .default_text = "l2",
-     .used_by = WITH_GRADIENT | CUSTOM,
+    {"norm", SCHEMA_WORD, .remote = true, VIEW_FIELD(norm), .words = norm_words,
+     .default_text = "l2", .used_by = WITH_GRADIENT | CUSTOM,
      .help = "Edge strength from the gradient: l2 is sqrt(gx^2 + gy^2), l1 is |gx| + |gy|."},
-    {"gain", SCHEMA_NUMBER, VIEW_FIELD(gain), .unit = "factor", .minimum = 0.01, .maximum = 100,
-     .default_text = "1.0", .used_by = WITH_GRADIENT | CUSTOM,
+    {"gain", SCHEMA_NUMBER, .remote = true, VIEW_FIELD(gain), .unit = "factor", .minimum = 0.01,
+     .maximum = 100, .default_text = "1.0", .used_by = WITH_GRADIENT | CUSTOM,
      .help = "Multiplies the edge strength before it is rounded and limited to 255."},
-    {"threshold", SCHEMA_INTEGER, VIEW_FIELD(threshold), .unit = "gray levels", .minimum = 1,
-     .maximum = 255, .word = "otsu", .word_value = CONFIG_THRESHOLD_OTSU,
+    {"threshold", SCHEMA_INTEGER, .remote = true, VIEW_FIELD(threshold), .unit = "gray levels",
+     .minimum = 1, .maximum = 255, .word = "otsu", .word_value = CONFIG_THRESHOLD_OTSU,
      .default_note = "25 with view = \"motion\" or difference among stages, else 80",
      .used_by = WITH_THRESHOLD | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_MOTION),
      .help = "binary: edges at least this strong become white, everything else black. overlay: "
              "they are drawn in its colour. motion: a pixel has moved if its gray differs by more "
              "than this from the last frame. otsu finds the best threshold for each frame by "
              "Otsu's method; in a motion view where nothing moves it marks noise."},
-    {"colour", SCHEMA_STRING, VIEW_FIELD(colour), .rule = &colour_rule, .default_text = "#00ff00",
-     .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_OVERLAY),
+    {"colour", SCHEMA_STRING, .remote = true, VIEW_FIELD(colour), .rule = &colour_rule,
+     .default_text = "#00ff00", .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_OVERLAY),
      .help = "The colour of the drawn edges: red, green and blue as on the web."},
-    {"morphology", SCHEMA_WORD, VIEW_FIELD(morphology), .words = morphology_words,
+    {"morphology", SCHEMA_WORD, .remote = true, VIEW_FIELD(morphology), .words = morphology_words,
      .default_text = "none", .used_by = SPLIT | SCHEMA_BIT(CONFIG_VIEW_BINARY),
      .help = "How white shapes are changed: erode removes their outermost pixels, dilate adds a "
              "pixel all around; open erodes, then dilates, which removes specks; close dilates, "
              "then erodes, which fills holes."},
-    {"times", SCHEMA_INTEGER, VIEW_FIELD(times), .unit = "times", .minimum = 1, .maximum = 8,
-     .default_text = "1", .used_by = SPLIT | SCHEMA_BIT(CONFIG_VIEW_BINARY) | CUSTOM,
+    {"times", SCHEMA_INTEGER, .remote = true, VIEW_FIELD(times), .unit = "times", .minimum = 1,
+     .maximum = 8, .default_text = "1", .used_by = SPLIT | SCHEMA_BIT(CONFIG_VIEW_BINARY) | CUSTOM,
      .help = "How often morphology, or a stage of your own that erodes or dilates, does it."},
-    {"erode", SCHEMA_INTEGER, VIEW_FIELD(erode), .unit = "times", .minimum = 0, .maximum = 8,
-     .default_text = "1", .used_by = SPLIT | SCHEMA_BIT(CONFIG_VIEW_MOTION),
+    {"erode", SCHEMA_INTEGER, .remote = true, VIEW_FIELD(erode), .unit = "times", .minimum = 0,
+     .maximum = 8, .default_text = "1", .used_by = SPLIT | SCHEMA_BIT(CONFIG_VIEW_MOTION),
      .help = "How many times a moving area loses its outermost pixels, so that noise does not "
              "count as motion."},
-    {"mark", SCHEMA_WORD, VIEW_FIELD(mark), .words = mark_words, .default_text = "tint",
-     .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_MOTION),
+    {"mark", SCHEMA_WORD, .remote = true, VIEW_FIELD(mark), .words = mark_words,
+     .default_text = "tint", .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_MOTION),
      .help = "How the camera's picture shows what has moved, or the mask of your own stages: tint "
              "makes red 255 and halves green and blue, which shows on white, too; red makes red "
              "255 and leaves green and blue as they are."},
-    {"thresholds", SCHEMA_WORD, VIEW_FIELD(thresholds), .words = thresholds_words,
+    {"thresholds", SCHEMA_WORD, .remote = true, VIEW_FIELD(thresholds), .words = thresholds_words,
      .default_text = "fixed", .used_by = SPLIT | SCHEMA_BIT(CONFIG_VIEW_CANNY),
      .help = "fixed uses low and high. median ignores them and uses 0.67 and 1.33 times the median "
              "of each frame's gray, rounded down."},
-    {"low", SCHEMA_NUMBER, VIEW_FIELD(low), .unit = "gradient", .minimum = 0, .maximum = 32767,
-     .default_text = "50", .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_CANNY),
+    {"low", SCHEMA_NUMBER, .remote = true, VIEW_FIELD(low), .unit = "gradient", .minimum = 0,
+     .maximum = 32767, .default_text = "50",
+     .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_CANNY),
      .help = "Thin edges with sqrt(gx^2 + gy^2) above this are drawn if they are connected to a "
              "strong one, as in cv2.Canny."},
-    {"high", SCHEMA_NUMBER, VIEW_FIELD(high), .unit = "gradient", .minimum = 0, .maximum = 32767,
-     .default_text = "150", .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_CANNY),
+    {"high", SCHEMA_NUMBER, .remote = true, VIEW_FIELD(high), .unit = "gradient", .minimum = 0,
+     .maximum = 32767, .default_text = "150",
+     .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_CANNY),
      .help = "Thin edges with sqrt(gx^2 + gy^2) above this are strong. If low is higher, the two "
              "are swapped."},
-    {"polygon", SCHEMA_POINTS, VIEW_FIELD(polygon), .minimum = 3, .maximum = 64,
+    {"polygon", SCHEMA_POINTS, .remote = true, VIEW_FIELD(polygon), .minimum = 3, .maximum = 64,
      .count_offset = offsetof(struct config_view, polygon_count),
      .default_note = "the whole picture, or the mask", .used_by = MASKED, .strict = true,
      .help = "The corners of the part that the view is limited to, as those of a region. All else "
@@ -208,6 +211,7 @@ static const struct schema_key view_keys[] = {
          "A picture instead of a polygon, a .pgm or .png of any size, white where the view looks; "
          "it is stretched over the camera's, and what is at least 128 is white. A relative name is "
          "one beside this file. A reload reads a picture that has changed."},
+    // Not remote: a side may show a view that the one who asks may not watch.
     {"left", SCHEMA_STRING, VIEW_FIELD(left), .cost = CONFIG_COST_VIEW, .rule = &schema_name_rule,
      .default_text = "camera", .used_by = SPLIT,
      .help = "The picture on the left: the name of another view of this camera, or a kind of view, "
@@ -216,28 +220,28 @@ static const struct schema_key view_keys[] = {
      .default_text = "edges", .used_by = SPLIT,
      .help = "The picture on the right, as for left. Both are shown whole, so the stream is twice "
              "as wide as the camera's picture, which can be at most 2048 pixels wide."},
-    {"codec", SCHEMA_WORD, VIEW_FIELD(codec), .aside = true, .cost = CONFIG_COST_VIEW,
-     .words = codec_words, .default_text = "h264",
+    {"codec", SCHEMA_WORD, .remote = true, VIEW_FIELD(codec), .aside = true,
+     .cost = CONFIG_COST_VIEW, .words = codec_words, .default_text = "h264",
      .help = "The compression of the stream. H.265 needs fewer bits for the same picture, but "
              "several times the work on the CPU, and not every player supports it."},
-    {"encoder", SCHEMA_WORD, VIEW_FIELD(encoder), .aside = true, .cost = CONFIG_COST_VIEW,
-     .words = encoder_words, .default_text = "auto",
+    {"encoder", SCHEMA_WORD, .remote = true, VIEW_FIELD(encoder), .aside = true,
+     .cost = CONFIG_COST_VIEW, .words = encoder_words, .default_text = "auto",
      .help = "The GStreamer encoder; auto takes the first one for the codec that the board has "
              "hardware for and that encodes a trial frame. The first four make H.264, the others "
              "H.265."},
-    {"governor", SCHEMA_WORD, VIEW_FIELD(governor), .aside = true, .cost = CONFIG_COST_VIEW,
-     .words = governor_words, .default_text = "rate",
+    {"governor", SCHEMA_WORD, .remote = true, VIEW_FIELD(governor), .aside = true,
+     .cost = CONFIG_COST_VIEW, .words = governor_words, .default_text = "rate",
      .help = "What edged reduces, and in which order, while the encoder is slower than the camera: "
              "rate drops every second frame, then three of four; size halves width and height, "
              "which some players and recorders do not support in the middle of a stream. On a "
              "Jetson's encoder only the rate is reduced. edged goes back when the encoder keeps "
              "up. off: when ten frames wait, the oldest are dropped."},
-    {"bitrate_kbps", SCHEMA_INTEGER, VIEW_FIELD(bitrate_kbps), .aside = true, .unit = "kbit/s",
-     .minimum = 64, .maximum = 100000, .default_text = "4000",
+    {"bitrate_kbps", SCHEMA_INTEGER, .remote = true, VIEW_FIELD(bitrate_kbps), .aside = true,
+     .unit = "kbit/s", .minimum = 64, .maximum = 100000, .default_text = "4000",
      .help = "The bit rate the encoder aims at. Where GStreamer is older than 1.18, x265enc starts "
              "anew for another one."},
-    {"keyframe_s", SCHEMA_NUMBER, VIEW_FIELD(keyframe_s), .aside = true, .unit = "seconds",
-     .minimum = 0.1, .maximum = 10, .default_text = "1.0",
+    {"keyframe_s", SCHEMA_NUMBER, .remote = true, VIEW_FIELD(keyframe_s), .aside = true,
+     .unit = "seconds", .minimum = 0.1, .maximum = 10, .default_text = "1.0",
      .help = "The time between key frames. A new viewer also gets one, at most four a second."},
     {"allow", SCHEMA_WORDS, VIEW_FIELD(allow), .aside = true, .words = role_words,
      .default_text = "viewer",
