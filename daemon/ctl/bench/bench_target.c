@@ -8,12 +8,6 @@
 #include <gst/gst.h>
 #include <string.h>
 
-// What status says that a camera delivers.
-struct delivery {
-    const struct pixel_format *format; // NULL: not known
-    struct picture_size size;
-};
-
 int bench_target_format_parse(const char *text, void *result)
 {
     *(const char **)result = text;
@@ -64,31 +58,33 @@ static int find_views(struct bench_target *target, const char *name, struct erro
                            name, camera->name, camera->views[0].name);
 }
 
-// What the running edged says the camera delivers; false if there is no answer, with the reason.
-static bool ask_daemon(const struct bench_target *target, struct delivery *delivery,
-                       struct error *error)
+// Takes over what the running edged says that the camera delivers; false if it does not say so, for
+// the reason in `why`.
+static bool ask_daemon(const struct bench_target *target, struct error *why, const char **format,
+                       struct picture_size *size)
 {
     g_autoptr(JsonObject) status = NULL;
-    int r = client_get_status(target->config->control.socket, error, &status);
+    int r = client_get_status(target->config->control.socket, why, &status);
     g_autoptr(GList) cameras = r == 0 ? get_list(status, "cameras") : NULL;
 
-    if (r == -ENOENT || r == -ECONNREFUSED) {
-        error_set(error, r, "no edged runs");
-    }
     for (GList *item = cameras; item; item = item->next) {
         JsonObject *camera = json_node_get_object(item->data);
-        struct picture_size size = {(int)get_number(camera, "width"),
-                                    (int)get_number(camera, "height")};
+        const struct pixel_format *found = pixel_format_by_name(get_string(camera, "format"));
+        int width = (int)get_number(camera, "width"), height = (int)get_number(camera, "height");
 
-        if (strcmp(get_string(camera, "name"), target->camera->name) == 0 && size.width > 0 &&
-            size.height > 0) {
-            *delivery = (struct delivery){pixel_format_by_name(get_string(camera, "format")), size};
+        if (strcmp(get_string(camera, "name"), target->camera->name) == 0 && found && width > 0 &&
+            height > 0) {
+            *format = found->name;
+            *size = (struct picture_size){width, height};
+            return true;
         }
     }
-    if (r == 0 && !delivery->format) {
-        error_set(error, 0, "the running edged has no picture of camera %s", target->camera->name);
+    if (r == -ENOENT || r == -ECONNREFUSED) {
+        error_set(why, r, "no edged runs");
+    } else if (r == 0) {
+        error_set(why, 0, "the running edged has no picture of camera %s", target->camera->name);
     }
-    return delivery->format;
+    return false;
 }
 
 // The format that a camera with format "auto" most likely delivers.
@@ -104,25 +100,9 @@ static const char *guess_format(const struct config_camera *camera)
                                                                                         : "NV12";
 }
 
-static void describe(struct bench_target *target, const struct bench_target_request *request,
-                     const struct delivery *delivery, bool asked, const struct error *why)
-{
-    char *origin = target->origin;
-    size_t size = sizeof target->origin;
-
-    if (request->format && request->size.width > 0) {
-        snprintf(origin, size, "the command line");
-    } else if (delivery->format) {
-        snprintf(origin, size, "%s", asked ? "the running edged" : "the clip");
-    } else {
-        snprintf(origin, size, "%s%s%s", request->config_path ? "the configuration" : "built in",
-                 why->text[0] ? "; " : "", why->text);
-    }
-}
-
 // Takes format and size from a clip, whatever the configuration asks for.
-static int open_clip(const struct config_camera *camera, struct error *error,
-                     struct delivery *ret_delivery)
+static int open_clip(const struct config_camera *camera, struct error *error, const char **format,
+                     struct picture_size *size)
 {
     _cleanup_(cleanup_source) struct source *clip = NULL;
     struct copies copies = {0};
@@ -131,11 +111,9 @@ static int open_clip(const struct config_camera *camera, struct error *error,
 
     gst_init(NULL, NULL);
     r = source_open(camera, &environment, error, &clip);
-
     if (r == 0) {
-        ret_delivery->format = clip->mode.layout.format;
-        ret_delivery->size =
-            (struct picture_size){(int)clip->mode.layout.width, (int)clip->mode.layout.height};
+        *format = clip->mode.layout.format->name;
+        *size = (struct picture_size){(int)clip->mode.layout.width, (int)clip->mode.layout.height};
     }
     return r;
 }
@@ -144,23 +122,25 @@ static int find_layout(struct bench_target *target, const struct bench_target_re
                        struct error *error)
 {
     const struct config_camera *camera = target->camera;
-    struct delivery delivery = {0};
-    struct error why = {0};
-    bool asked = request->ask_daemon && ask_daemon(target, &delivery, &why);
-    int r =
-        !asked && camera->source == CONFIG_SOURCE_FILE && !(request->format && request->size.width)
-            ? open_clip(camera, error, &delivery)
-            : 0;
-
-    if (r < 0) {
-        return r;
-    }
-    bool known = delivery.format != NULL;
-    struct picture_size size =
-        known ? delivery.size : (struct picture_size){camera->width, camera->height};
-    const char *name = known ? delivery.format->name : guess_format(camera);
+    const char *origin = request->config_path ? "the configuration" : "built in";
+    const char *name = guess_format(camera);
+    struct picture_size size = {camera->width, camera->height};
     const struct pixel_format *format;
+    struct error why = {0};
 
+    if (request->format && request->size.width > 0) {
+        origin = "the command line";
+    } else if (request->ask_daemon && ask_daemon(target, &why, &name, &size)) {
+        origin = "the running edged";
+    } else if (camera->source == CONFIG_SOURCE_FILE) {
+        int r = open_clip(camera, error, &name, &size);
+
+        if (r < 0) {
+            return r;
+        }
+        origin = "the clip";
+        why.text[0] = '\0';
+    }
     name = request->format ? request->format : name;
     size = request->size.width > 0 ? request->size : size;
     format = pixel_format_picture_by_name(name);
@@ -172,7 +152,8 @@ static int find_layout(struct bench_target *target, const struct bench_target_re
     }
     frame_layout_init(&target->input, format, (uint32_t)size.width, (uint32_t)size.height,
                       FRAME_STRIDE_ALIGN);
-    describe(target, request, &delivery, asked, &why);
+    snprintf(target->origin, sizeof target->origin, "%s%s%s", origin, why.text[0] ? "; " : "",
+             why.text);
     return 0;
 }
 

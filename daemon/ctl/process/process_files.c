@@ -111,7 +111,7 @@ static int check_kinds(struct file_job *job, struct error *error)
     }
     job->input_kind = kind_of(request->input);
     if (job->input_kind == &standard_pnm &&
-        (pread(job->standard_input.fd, magic, 2, 0) < 2 || magic[0] != 'P')) {
+        (pread(fileno(job->standard_input.stream), magic, 2, 0) < 2 || magic[0] != 'P')) {
         job->input_kind = NULL;
     }
     if (!job->input_kind) {
@@ -348,7 +348,6 @@ int process_files(const struct process_request *request, struct error *error)
                            .output_name = request->output};
     int r = 0;
 
-    job.standard_input = job.standard_output = STANDARD_FILE_NONE;
     if (standard_file_is(request->output)) {
         job.output_name = "standard output";
         standard_output_keep();

@@ -12,84 +12,58 @@ bool standard_file_is(const char *path)
     return strcmp(path, "-") == 0;
 }
 
-static int write_all(int fd, const char *bytes, size_t length)
-{
-    while (length > 0) {
-        ssize_t written = write(fd, bytes, length);
-
-        if (written < 0 && errno != EINTR) {
-            return -errno;
-        }
-        bytes += written > 0 ? written : 0;
-        length -= written > 0 ? (size_t)written : 0;
-    }
-    return 0;
-}
-
 // The number of bytes, or -errno.
-static int64_t copy(int from, int to)
+static int64_t copy(FILE *from, FILE *to)
 {
     static char buffer[64 * 1024];
     int64_t total = 0;
+    size_t length;
 
-    for (;;) {
-        ssize_t length = read(from, buffer, sizeof buffer);
-        int r;
-
-        if (length == 0 || (length < 0 && errno != EINTR)) {
-            return length == 0 ? total : -errno;
+    while ((length = fread(buffer, 1, sizeof buffer, from)) > 0) {
+        if (fwrite(buffer, 1, length, to) < length) {
+            return -errno;
         }
-        r = length > 0 ? write_all(to, buffer, (size_t)length) : 0;
-        if (r < 0) {
-            return r;
-        }
-        total += length > 0 ? length : 0;
+        total += (int64_t)length;
     }
+    return ferror(from) || fflush(to) != 0 ? -errno : total;
 }
 
 int standard_file_new(struct error *error, struct standard_file *ret_file)
 {
-    int fd = memfd_create("edgectl", MFD_CLOEXEC);
+    _cleanup_(cleanup_close) int fd = memfd_create("edgectl", MFD_CLOEXEC);
 
-    if (fd < 0) {
+    ret_file->stream = fd < 0 ? NULL : fdopen(fd, "r+");
+    if (!ret_file->stream) {
         return error_set(error, -errno, "no file in memory: %s", strerror(errno));
     }
-    ret_file->fd = fd;
-    snprintf(ret_file->path, sizeof ret_file->path, "/proc/self/fd/%d", fd);
+    snprintf(ret_file->path, sizeof ret_file->path, "/proc/self/fd/%d", TAKE_FD(fd));
     return 0;
 }
 
 int standard_file_read(struct error *error, struct standard_file *ret_file)
 {
-    struct standard_file file = STANDARD_FILE_NONE;
-    int r = standard_file_new(error, &file);
-    int64_t length = r < 0 ? r : copy(STDIN_FILENO, file.fd);
+    int r = standard_file_new(error, ret_file);
+    int64_t length = r < 0 ? r : copy(stdin, ret_file->stream);
 
     if (r == 0 && length <= 0) {
         r = length == 0
                 ? error_set(error, -ENODATA, "standard input is empty")
                 : error_set(error, (int)length, "standard input: %s", strerror((int)-length));
     }
-    if (r < 0) {
-        standard_file_finish(&file);
-        return r;
-    }
-    *ret_file = file;
-    return 0;
+    return r;
 }
 
 int standard_file_write(struct standard_file *file, struct error *error)
 {
-    int64_t r =
-        lseek(file->fd, 0, SEEK_SET) < 0 ? -errno : copy(file->fd, fileno(standard_output_keep()));
+    int64_t r = copy(file->stream, standard_output_keep());
 
     return r < 0 ? error_set(error, (int)r, "standard output: %s", strerror((int)-r)) : 0;
 }
 
 void standard_file_finish(struct standard_file *file)
 {
-    if (file->fd >= 0) {
-        close(file->fd);
-        file->fd = -1;
+    if (file->stream) {
+        fclose(file->stream);
+        file->stream = NULL;
     }
 }

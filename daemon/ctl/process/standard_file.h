@@ -5,18 +5,18 @@
 #include "config/base.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 // A file in memory, at the path of its descriptor in this process.
 struct standard_file {
-    int fd; // owned; -1: none
+    FILE *stream; // owned; NULL: none
     char path[32];
 };
 
-#define STANDARD_FILE_NONE ((struct standard_file){.fd = -1})
-
 // Whether `path` is "-".
 bool standard_file_is(const char *path);
-// Holds all of standard input. -ENODATA: it is empty; -errno of reading, -ENOMEM.
+// Holds all of standard input. End it with standard_file_finish() in any case. -ENODATA: it is
+// empty; -errno of reading, -ENOMEM.
 int standard_file_read(struct error *error, struct standard_file *ret_file);
 // An empty one, whose content standard_file_write() copies to standard output: -errno of writing.
 int standard_file_new(struct error *error, struct standard_file *ret_file);

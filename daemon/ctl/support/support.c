@@ -141,25 +141,6 @@ static int run_into(const struct member *member, const char *config_path, int ou
     return 0;
 }
 
-static int read_all(int fd, char **ret_text)
-{
-    struct stat stat;
-    g_autofree char *text = NULL;
-    ssize_t count;
-
-    if (fstat(fd, &stat) < 0) {
-        return -errno;
-    }
-    text = g_malloc((size_t)stat.st_size + 1);
-    count = pread(fd, text, (size_t)stat.st_size, 0);
-    if (count < 0) {
-        return -errno;
-    }
-    text[count] = '\0';
-    *ret_text = g_steal_pointer(&text);
-    return 0;
-}
-
 // One at a time: each is a message of its own.
 static void redact_lines(char *text)
 {
@@ -194,11 +175,13 @@ static int add_member(const char *folder, const struct member *member, const cha
 {
     _cleanup_(cleanup_close) int fd = memfd_create(member->name, MFD_CLOEXEC);
     g_autofree char *text = NULL, *path = g_build_filename(folder, member->name, NULL);
+    g_autofree char *output = g_strdup_printf("/proc/self/fd/%d", fd);
     g_autoptr(GError) error = NULL;
     int r = fd < 0 ? -errno : run_into(member, config_path, fd);
 
-    if (r < 0 || (r = read_all(fd, &text)) < 0 || !text) {
-        fprintf(stderr, "edgectl: %s is left out: %s\n", member->name, strerror(-r));
+    if (r < 0 || !g_file_get_contents(output, &text, NULL, &error)) {
+        fprintf(stderr, "edgectl: %s is left out: %s\n", member->name,
+                r < 0 ? strerror(-r) : error->message);
         return 0;
     }
     redact_lines(text);

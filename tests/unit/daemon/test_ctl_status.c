@@ -190,25 +190,6 @@ TEST(test_without_a_daemon_it_says_how_to_start_one, setup, teardown)
     assert_string_equal(fixture->output, "");
 }
 
-TEST(test_a_wrong_command_line_is_2_with_the_usage, setup, teardown)
-{
-    struct fixture *fixture = *state;
-
-    assert_int_equal(call_status(fixture, "status --jsn"), 2);
-    assert_non_null(strstr(fixture->errors, "Usage: edgectl status"));
-    assert_int_equal(call_status(fixture, "status front"), 2);
-    assert_non_null(strstr(fixture->errors, "\"front\""));
-}
-
-TEST(test_help_goes_to_stdout, setup, teardown)
-{
-    struct fixture *fixture = *state;
-
-    assert_int_equal(call_status(fixture, "status --help"), 0);
-    assert_non_null(strstr(fixture->output, "--socket PATH"));
-    assert_string_equal(fixture->errors, "");
-}
-
 struct peer {
     int fd;
     const char *reply;
