@@ -1,16 +1,181 @@
+// First the side that GStreamer's streaming threads call, then the lane's: opening, playing, and
+// frames made of samples.
 #include "capture/gstreamer/gstreamer_intake.h"
 
 #include "capture/gstreamer/gstreamer_caps.h"
 #include "capture/gstreamer/gstreamer_decoders.h"
-#include "capture/gstreamer/gstreamer_flush.h"
-#include "capture/gstreamer/gstreamer_intake_private.h"
+#include "capture/gstreamer/gstreamer_frame.h"
 #include "capture/gstreamer/gstreamer_names.h"
+#include "capture/gstreamer/gstreamer_pool.h"
 #include "capture/gstreamer/gstreamer_surfaces.h"
 
 #include <errno.h>
+#include <gst/app/gstappsink.h>
+#include <pthread.h>
+#include <string.h>
 
 #define REPLAY_TIMEOUT_NS NS_PER_S
 #define SINK "edged_sink"
+
+struct intake {
+    const struct source_environment *environment; // not owned
+    GstElement *pipeline;                         // owned
+    GstElement *sink;                             // owned reference
+    GstCaps *caps;                  // owned reference; those of the last sample taken, lane only
+    struct frame_pool *copy_frames; // owned reference; made for the first copy, lane only
+    struct gstreamer_surfaces *surfaces; // owned; NULL: samples lie in plain memory
+    bool surface_failed;                 // one could not be adopted; lane only
+    bool live;
+    bool in_order; // each sample waits until the one before it has been taken
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    // From here on guarded by `lock`.
+    struct frame_pool *frames; // owned reference; what upstream writes into
+    GstCaps *preroll_caps;     // owned reference
+    GstSample *sample;         // owned; the newest, NULL once taken
+    int64_t grabbed_ns;
+    uint64_t arrived;  // samples so far
+    uint64_t replaced; // of them, before they were taken; since it was counted last
+    bool segment_done, eos, failed, failed_to_negotiate, unauthorized, no_way_to_log_in;
+    bool stopping;      // no sample waits any more
+    unsigned replaying; // threads that ask for the segment to be played again
+    struct error failure;
+};
+
+static GstFlowReturn on_preroll(GstAppSink *sink, gpointer data)
+{
+    struct intake *intake = data;
+    GstSample *sample = gst_app_sink_try_pull_preroll(sink, 0);
+
+    if (sample) {
+        pthread_mutex_lock(&intake->lock);
+        gst_caps_replace(&intake->preroll_caps, gst_sample_get_caps(sample));
+        pthread_cond_broadcast(&intake->changed);
+        pthread_mutex_unlock(&intake->lock);
+        gst_sample_unref(sample);
+    }
+    return GST_FLOW_OK;
+}
+
+static GstFlowReturn on_sample(GstAppSink *sink, gpointer data)
+{
+    struct intake *intake = data;
+    GstSample *sample = gst_app_sink_try_pull_sample(sink, 0), *older;
+
+    if (!sample) {
+        return GST_FLOW_OK;
+    }
+    pthread_mutex_lock(&intake->lock);
+    while (intake->in_order && intake->sample && !intake->stopping) {
+        pthread_cond_wait(&intake->changed, &intake->lock);
+    }
+    older = intake->sample;
+    intake->sample = sample;
+    intake->grabbed_ns = clock_now_ns();
+    intake->arrived++;
+    intake->replaced += older != NULL;
+    pthread_cond_broadcast(&intake->changed);
+    pthread_mutex_unlock(&intake->lock);
+    if (older) {
+        gst_sample_unref(older);
+    }
+    return GST_FLOW_OK;
+}
+
+// The sink hears of the end in PAUSED, too, where the bus does not.
+static void on_eos(GstAppSink *sink, gpointer data)
+{
+    struct intake *intake = data;
+
+    (void)sink;
+    pthread_mutex_lock(&intake->lock);
+    intake->eos = true;
+    pthread_cond_broadcast(&intake->changed);
+    pthread_mutex_unlock(&intake->lock);
+}
+
+// Keeps the first error: the ones after it are its consequences. Details begin with a line about
+// GStreamer's own code, which is left out.
+//
+// That rtspsrc knows no way to log in is no failure yet: its next error has the camera's answer,
+// which before GStreamer 1.22 may also be that there is no such stream.
+static void note_failure(struct intake *intake, GstMessage *message)
+{
+    GError *cause = NULL;
+    gchar *debug = NULL, *details;
+    bool unauthorized, no_way_to_log_in;
+
+    gst_message_parse_error(message, &cause, &debug);
+    details = debug ? strchr(debug, '\n') : NULL;
+    if (details) {
+        g_strdelimit(++details, "\n", ' ');
+    }
+    unauthorized = g_error_matches(cause, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_AUTHORIZED);
+    no_way_to_log_in = details && strstr(details, "No supported authentication protocol");
+    if (!intake->failed && !(intake->no_way_to_log_in && unauthorized)) {
+        intake->failed_to_negotiate =
+            debug && (strstr(debug, "not-negotiated") || strstr(debug, "not-linked"));
+        intake->unauthorized = unauthorized;
+        error_set(&intake->failure, -EPIPE, "%s: %s%s%s%s", GST_MESSAGE_SRC_NAME(message),
+                  cause->message, details ? " (" : "", details ? details : "", details ? ")" : "");
+        gstreamer_names_settle(intake->failure.text);
+    }
+    intake->no_way_to_log_in = no_way_to_log_in;
+    intake->failed |= !no_way_to_log_in;
+    g_error_free(cause);
+    g_free(debug);
+}
+
+static GstBusSyncReply on_message(GstBus *bus, GstMessage *message, gpointer data)
+{
+    struct intake *intake = data;
+
+    (void)bus;
+    pthread_mutex_lock(&intake->lock);
+    intake->segment_done |= GST_MESSAGE_TYPE(message) == GST_MESSAGE_SEGMENT_DONE;
+    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
+        note_failure(intake, message);
+    }
+    pthread_cond_broadcast(&intake->changed);
+    pthread_mutex_unlock(&intake->lock);
+    gst_message_unref(message);
+    return GST_BUS_DROP;
+}
+
+static GstPadProbeReturn on_query(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
+    struct intake *intake = data;
+    bool answered;
+
+    (void)pad;
+    if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION || intake->surfaces ||
+        !intake->environment->allocator) {
+        return GST_PAD_PROBE_OK;
+    }
+    pthread_mutex_lock(&intake->lock);
+    answered = gstreamer_pool_offer(query, intake->environment->allocator, &intake->frames);
+    pthread_mutex_unlock(&intake->lock);
+    return answered ? GST_PAD_PROBE_HANDLED : GST_PAD_PROBE_OK;
+}
+
+// Lets samples, news and queries of the parsed pipeline arrive at `intake`, on CLOCK_MONOTONIC.
+static void connect_pipeline(struct intake *intake)
+{
+    GstAppSinkCallbacks callbacks = {
+        .eos = on_eos, .new_preroll = on_preroll, .new_sample = on_sample};
+    GstPad *pad = gst_element_get_static_pad(intake->sink, "sink");
+    GstBus *bus = gst_element_get_bus(intake->pipeline);
+    GstClock *clock = gst_system_clock_obtain(); // CLOCK_MONOTONIC
+
+    gst_app_sink_set_callbacks(GST_APP_SINK(intake->sink), &callbacks, intake, NULL);
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, on_query, intake, NULL);
+    gst_bus_set_sync_handler(bus, on_message, intake, NULL);
+    gst_pipeline_use_clock(GST_PIPELINE(intake->pipeline), clock);
+    gst_object_unref(clock);
+    gst_object_unref(bus);
+    gst_object_unref(pad);
+}
 
 static int parse(struct intake *intake, const char *fragment, const GstCaps *caps,
                  struct error *error)
@@ -54,7 +219,7 @@ int intake_new(const char *fragment, const GstCaps *caps, bool in_order,
         return r;
     }
     gstreamer_decoders_be_exact(GST_BIN(intake->pipeline));
-    intake_connect(intake);
+    connect_pipeline(intake);
     *ret_intake = TAKE(intake);
     return 0;
 }
@@ -74,6 +239,37 @@ static void wait_until_replayed(struct intake *intake, int64_t deadline_ns)
     pthread_mutex_unlock(&intake->lock);
 }
 
+static void flush_pad(const GValue *pad, gpointer data)
+{
+    (void)data;
+    gst_pad_send_event(g_value_get_object(pad), gst_event_new_flush_start());
+}
+
+static void flush_queue(const GValue *item, gpointer data)
+{
+    GstElement *element = g_value_get_object(item);
+    GstElementFactory *factory = gst_element_get_factory(element);
+
+    (void)data;
+    if (factory && g_str_equal(GST_OBJECT_NAME(factory), "multiqueue")) {
+        GstIterator *pads = gst_element_iterate_sink_pads(element);
+
+        gst_iterator_foreach(pads, flush_pad, NULL);
+        gst_iterator_free(pads);
+    }
+}
+
+// The queues behind the demuxers of `pipeline`, a bin, take no more until the pipeline has been
+// stopped: a thread that waits for room in one goes on. Some demuxers fill them with what nobody
+// takes.
+static void flush_queues(GstElement *pipeline)
+{
+    GstIterator *elements = gst_bin_iterate_recurse(GST_BIN(pipeline));
+
+    gst_iterator_foreach(elements, flush_queue, NULL);
+    gst_iterator_free(elements);
+}
+
 // Brings the pipeline to `state`, in which nothing runs. A seek that came after that would start
 // the demuxer's thread again, which nobody ends any more: so a seek under way comes first. It has
 // room, as no sample waits any more; where it is stuck all the same, the state frees it.
@@ -84,7 +280,7 @@ static void stop(struct intake *intake, GstState state)
     pthread_cond_broadcast(&intake->changed);
     pthread_mutex_unlock(&intake->lock);
     if (intake->pipeline && intake->in_order) {
-        gstreamer_flush_queues(intake->pipeline);
+        flush_queues(intake->pipeline);
     }
     wait_until_replayed(intake, clock_now_ns() + REPLAY_TIMEOUT_NS);
     if (intake->pipeline) {
@@ -277,4 +473,195 @@ void intake_repeat_segment(struct intake *intake)
     intake->replaying++;
     pthread_mutex_unlock(&intake->lock);
     gst_element_call_async(intake->pipeline, repeat_segment, intake, NULL);
+}
+
+int intake_expect_surfaces(struct intake *intake, struct error *error)
+{
+    intake->surfaces = gstreamer_surfaces_new(intake->environment->surfaces);
+    return intake->surfaces ? 0 : error_set(error, -ENOMEM, "out of memory");
+}
+
+// The newest sample, which stays to be taken. NULL: none came.
+static GstSample *wait_for_sample(struct intake *intake)
+{
+    GstSample *sample = NULL;
+
+    if (intake_wait(intake, clock_now_ns() + INTAKE_OPEN_TIMEOUT_NS) == INTAKE_SAMPLE) {
+        pthread_mutex_lock(&intake->lock);
+        sample = intake->sample ? gst_sample_ref(intake->sample) : NULL;
+        pthread_mutex_unlock(&intake->lock);
+    }
+    return sample;
+}
+
+int intake_measure_surface(struct intake *intake, struct source_mode *mode, struct error *error)
+{
+    g_autoptr(GstSample) sample = wait_for_sample(intake);
+    struct frame *frame;
+    int r;
+
+    if (!sample) {
+        return error_set(error, -ETIMEDOUT, "it delivered nothing within %d s",
+                         (int)(INTAKE_OPEN_TIMEOUT_NS / NS_PER_S));
+    }
+    r = gstreamer_surfaces_take(intake->surfaces, gst_sample_get_buffer(sample), &mode->layout,
+                                error, &frame);
+    if (r == 0) {
+        mode->layout = frame->layout;
+        mode->surfaces = true;
+        frame_unref(frame);
+    }
+    return r;
+}
+
+bool intake_surface_failed(const struct intake *intake)
+{
+    return intake->surface_failed;
+}
+
+// Checks that pictures still look as negotiated. A source that was opened before its first picture
+// learns from that how they look.
+static int check_caps(struct intake *intake, GstCaps *caps, struct source_mode *mode,
+                      struct error *error)
+{
+    bool first = !intake->caps;
+    struct source_mode now = {0};
+
+    if (!first &&
+        (caps == intake->caps || (intake->surfaces && gst_caps_is_equal(caps, intake->caps)))) {
+        return 0;
+    }
+    bool known = gstreamer_caps_read(caps, &now) == 0;
+    if (first && !known) {
+        return error_set(error, -EPIPE, "no video comes out in a format edged knows");
+    }
+    if (!first && (intake->surfaces || !known || !frame_layout_equal(&now.layout, &mode->layout))) {
+        g_autofree gchar *text = gst_caps_to_string(caps);
+
+        return error_set(error, -EPIPE, "the pictures changed to %s", text);
+    }
+    if (first) {
+        mode->layout = now.layout;
+    }
+    if (first && now.fps_numerator) {
+        mode->fps_numerator = now.fps_numerator;
+        mode->fps_denominator = now.fps_denominator;
+    }
+    gst_caps_replace(&intake->caps, caps);
+    return 0;
+}
+
+// Copies have frames of their own: with a queue upstream, the lent ones may all be waiting there.
+static int make_copy_frames(struct intake *intake, const struct frame_layout *layout)
+{
+    if (intake->copy_frames) {
+        return 0;
+    }
+    return frame_pool_new(layout, GSTREAMER_POOL_FRAMES, intake->environment->allocator,
+                          &intake->copy_frames) < 0
+               ? -ENOMEM
+               : 0;
+}
+
+static int make_frame(struct intake *intake, GstSample *sample, struct source *source,
+                      struct error *error, struct frame **ret_frame)
+{
+    GstBuffer *buffer = gst_sample_get_buffer(sample);
+    struct frame *frame;
+    int r = check_caps(intake, gst_sample_get_caps(sample), &source->mode, error);
+
+    if (r < 0) {
+        return r;
+    }
+    if (GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_CORRUPTED)) {
+        return -EBADMSG;
+    }
+    if (intake->surfaces) {
+        r = gstreamer_surfaces_take(intake->surfaces, buffer, &source->mode.layout, error,
+                                    ret_frame);
+        intake->surface_failed = r < 0 && r != -ENOBUFS;
+        return r;
+    }
+    frame = gstreamer_pool_claim(buffer, &source->mode.layout);
+    if (frame) {
+        *ret_frame = frame;
+        return 0;
+    }
+    r = make_copy_frames(intake, &source->mode.layout);
+    return r < 0 ? error_set(error, r, "no frame memory")
+                 : gstreamer_frame_copy(sample, intake->copy_frames, intake->environment->copies,
+                                        ret_frame);
+}
+
+static int64_t capture_time(const struct intake *intake, GstSample *sample, int64_t grabbed_ns)
+{
+    int64_t base_ns = (int64_t)gst_element_get_base_time(intake->pipeline);
+
+    return intake->in_order ? gstreamer_frame_clip_ns(sample)
+                            : gstreamer_frame_pts(sample, base_ns, grabbed_ns);
+}
+
+int intake_take(struct intake *intake, struct source *source, struct error *error,
+                struct frame **ret_frame)
+{
+    g_autoptr(GstSample) sample = NULL;
+    struct frame *frame;
+    int64_t grabbed_ns;
+    uint64_t sequence;
+    int r;
+
+    pthread_mutex_lock(&intake->lock);
+    sample = TAKE(intake->sample);
+    pthread_cond_broadcast(&intake->changed);
+    grabbed_ns = intake->grabbed_ns;
+    sequence = intake->arrived - 1;
+    source->counters.dropped += intake->replaced;
+    intake->replaced = 0;
+    pthread_mutex_unlock(&intake->lock);
+    r = make_frame(intake, sample, source, error, &frame);
+    if (r == -ENOBUFS || r == -EBADMSG) {
+        source->counters.dropped += r == -ENOBUFS;
+        source->counters.corrupted += r == -EBADMSG;
+        return -EAGAIN;
+    }
+    if (r < 0) {
+        return r;
+    }
+    frame->pts_ns = capture_time(intake, sample, grabbed_ns);
+    frame->grabbed_ns = grabbed_ns;
+    frame->sequence = sequence;
+    source->counters.frames++;
+    *ret_frame = frame;
+    return 0;
+}
+
+GstSample *intake_take_sample(struct intake *intake)
+{
+    GstSample *sample;
+
+    pthread_mutex_lock(&intake->lock);
+    sample = TAKE(intake->sample);
+    pthread_cond_broadcast(&intake->changed);
+    pthread_mutex_unlock(&intake->lock);
+    return sample;
+}
+
+int intake_repeat(struct intake *intake, const struct frame *shown, struct frame **ret_frame)
+{
+    struct frame *frame;
+    int r = make_copy_frames(intake, &shown->layout);
+
+    if (r < 0) {
+        return r;
+    }
+    frame = frame_pool_take(intake->copy_frames);
+    if (!frame) {
+        return -ENOBUFS;
+    }
+    copies_copy_frame(intake->environment->copies, COPY_CLIP_PAUSE, frame, &shown->layout,
+                      shown->data);
+    frame->pts_ns = frame->grabbed_ns = clock_now_ns();
+    frame->sequence = shown->sequence;
+    *ret_frame = frame;
+    return 0;
 }

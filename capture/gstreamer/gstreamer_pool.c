@@ -134,12 +134,29 @@ static void edged_pool_init(EdgedPool *self)
     (void)self;
 }
 
-GstBufferPool *gstreamer_pool_new(struct frame_pool *frames)
+bool gstreamer_pool_offer(GstQuery *query, const struct frame_allocator *allocator,
+                          struct frame_pool **frames)
 {
-    EdgedPool *self = g_object_new(EDGED_TYPE_POOL, NULL);
+    struct source_mode mode = {0};
+    GstCaps *caps = NULL;
 
-    self->frames = frame_pool_ref(frames);
-    return GST_BUFFER_POOL(gst_object_ref_sink(self));
+    gst_query_parse_allocation(query, &caps, NULL);
+    if (!caps || gstreamer_caps_read(caps, &mode) < 0) {
+        return false;
+    }
+    if (!*frames || !frame_layout_equal(frame_pool_layout(*frames), &mode.layout)) {
+        frame_pool_unref(TAKE(*frames));
+        if (frame_pool_new(&mode.layout, GSTREAMER_POOL_FRAMES, allocator, frames) < 0) {
+            return false;
+        }
+    }
+    EdgedPool *pool = g_object_new(EDGED_TYPE_POOL, NULL);
+    pool->frames = frame_pool_ref(*frames);
+    gst_object_ref_sink(pool);
+    gst_query_add_allocation_pool(query, GST_BUFFER_POOL(pool), (guint)mode.layout.size, 0, 0);
+    gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL);
+    gst_object_unref(pool);
+    return true;
 }
 
 static bool lies_as_layout_says(GstBuffer *buffer, const struct frame_layout *layout)

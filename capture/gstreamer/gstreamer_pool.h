@@ -10,8 +10,14 @@
 
 #include <gst/gst.h>
 
-// A buffer pool over `frames`, of which it keeps a reference. Never NULL; the caller owns it.
-GstBufferPool *gstreamer_pool_new(struct frame_pool *frames);
+#define GSTREAMER_POOL_FRAMES 8
+
+// Answers an ALLOCATION query with a pool over `*frames` and asks for the places of planes. Where
+// *frames is NULL or holds frames of another layout than the caps of the query, it is replaced with
+// a new pool of `allocator`; the caller owns that reference. False: edged does not know the format,
+// or there is no memory.
+bool gstreamer_pool_offer(GstQuery *query, const struct frame_allocator *allocator,
+                          struct frame_pool **frames);
 
 // The frame that `buffer` wraps, with a new reference, read-only from now on for GStreamer, too.
 // NULL: the picture lies elsewhere or otherwise than `layout` says, or was handed out before, so

@@ -3,11 +3,17 @@
 //
 // The driver holds every free frame of the pool. When several are filled, the newest is handed out
 // and the others go straight back. Any failure ends the source; nothing is queued after it.
-#include "capture/v4l2/source_v4l2_private.h"
+#include "capture/source.h"
+#include "capture/v4l2/mjpeg.h"
 #include "capture/v4l2/v4l2_colour.h"
 #include "capture/v4l2/v4l2_controls.h"
+#include "capture/v4l2/v4l2_history.h"
+#include "capture/v4l2/v4l2_mode.h"
+#include "capture/v4l2/v4l2_queue.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <glob.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +22,21 @@
 #define MMAP_BUFFERS 4
 // How long to wait for the JPEG that tells the subsampling; cameras need up to a second to wake.
 #define FIRST_JPEG_MS 1500
+
+struct source_v4l2 {
+    struct source source;
+    struct config_camera wish;               // its strings are not owned
+    const struct frame_allocator *allocator; // not owned
+    struct copies *copies;                   // not owned
+    struct v4l2_device device;               // owned
+    struct v4l2_mode driver;
+    struct v4l2_refused refused; // by the USB bus for lack of bandwidth, or when opened
+    struct v4l2_queue queue;     // owned
+    struct frame_pool *pool;     // owned reference
+    struct mjpeg *mjpeg;         // owned, NULL unless the driver delivers JPEGs
+    struct v4l2_history history;
+    size_t needed_bytes; // a buffer with fewer holds no picture
+};
 
 static void drop_buffers(struct source_v4l2 *self)
 {
@@ -60,6 +81,28 @@ static int open_device(struct source_v4l2 *self, const char *path, const struct 
     r = v4l2_device_open(path, true, error, &self->device);
     return r < 0 ? r
                  : v4l2_mode_negotiate(&self->device, wish, &self->refused, error, &self->driver);
+}
+
+// Waits for the driver until `deadline_ns` (CLOCK_MONOTONIC). Poll events, -EAGAIN when nothing
+// happened, else a failure with its sentence.
+static int wait_for_driver(struct source_v4l2 *self, int64_t deadline_ns, struct error *error)
+{
+    struct pollfd pollfd = {.fd = self->device.fd, .events = POLLIN};
+    int r;
+
+    do {
+        int64_t left_ns = deadline_ns - clock_now_ns();
+        struct timespec left = {0};
+
+        if (left_ns > 0) {
+            left = (struct timespec){left_ns / NS_PER_S, left_ns % NS_PER_S};
+        }
+        r = ppoll(&pollfd, 1, &left, NULL);
+    } while (r < 0 && errno == EINTR);
+    if (r < 0) {
+        return v4l2_device_failed(&self->device, -errno, "wait for a frame", error);
+    }
+    return r == 0 ? -EAGAIN : pollfd.revents;
 }
 
 static int make_pool(struct source_v4l2 *self, const struct frame_layout *layout,
@@ -116,7 +159,7 @@ static int find_jpeg_format(struct source_v4l2 *self, struct error *error,
     *ret_format = NULL;
     while (!*ret_format) {
         struct v4l2_buffer buffer;
-        int events = source_v4l2_wait(self, deadline_ns, error);
+        int events = wait_for_driver(self, deadline_ns, error);
         int r;
 
         if (events < 0) {
@@ -263,9 +306,10 @@ static bool flip_in_camera(const struct source_v4l2 *self)
            v4l2_controls_flip(&self->device, self->wish.flip);
 }
 
-int source_v4l2_open_at(const char *path, const struct config_camera *wish,
-                        const struct source_environment *environment, bool plain,
-                        struct error *error, struct source **ret_source)
+// Opens the device at `path`. `plain`: only if one of the driver's own formats is a picture.
+static int open_at(const char *path, const struct config_camera *wish,
+                   const struct source_environment *environment, bool plain, struct error *error,
+                   struct source **ret_source)
 {
     _cleanup_(cleanup_half_open) struct source_v4l2 *self = calloc(1, sizeof *self);
     int r;
@@ -298,6 +342,85 @@ int source_v4l2_open_at(const char *path, const struct config_camera *wish,
     return 0;
 }
 
+struct device_search {
+    const struct config_camera *wish;
+    const struct source_environment *environment;
+    bool plain;
+};
+
+// What stands in the way of the first camera, for the sentence when none works: a node that is no
+// camera counts for less than a camera that is busy.
+struct obstacle {
+    int code;
+    struct error reason;
+};
+
+static int try_path(const struct device_search *search, const char *path, struct obstacle *obstacle,
+                    struct source **ret_source)
+{
+    struct error reason = {0};
+    int r = open_at(path, search->wish, search->environment, search->plain, &reason, ret_source);
+
+    if (r < 0 && r != -ENOENT && r != -ENODEV &&
+        (obstacle->code == 0 || (obstacle->code == -EINVAL && r != -EINVAL))) {
+        *obstacle = (struct obstacle){r, reason};
+    }
+    return r;
+}
+
+static int try_by_path(const struct device_search *search, struct obstacle *obstacle,
+                       struct source **ret_source)
+{
+    glob_t links;
+    int r = -ENODEV;
+
+    if (glob("/dev/v4l/by-path/*", 0, NULL, &links) != 0) {
+        return -ENODEV;
+    }
+    for (size_t i = 0; r < 0 && i < links.gl_pathc; i++) {
+        r = try_path(search, links.gl_pathv[i], obstacle, ret_source);
+    }
+    globfree(&links);
+    return r;
+}
+
+static int try_all(const struct device_search *search, struct obstacle *obstacle,
+                   struct source **ret_source)
+{
+    int r = try_by_path(search, obstacle, ret_source);
+
+    for (int i = 0; r < 0 && i < V4L2_DEVICES; i++) {
+        char path[32];
+
+        snprintf(path, sizeof path, "/dev/video%d", i);
+        r = try_path(search, path, obstacle, ret_source);
+    }
+    return r;
+}
+
+// Opens the first camera that works: one whose own formats are pictures, before one that delivers
+// raw samples, as the nodes in front of a sensor's processor do, or what libv4l2 has to convert.
+// -ENODEV: none does.
+static int open_first(const struct config_camera *wish,
+                      const struct source_environment *environment, struct error *error,
+                      struct source **ret_source)
+{
+    struct device_search search = {wish, environment, .plain = true};
+    struct obstacle obstacle = {0};
+    int r = try_all(&search, &obstacle, ret_source);
+
+    if (r < 0) {
+        search.plain = false;
+        obstacle = (struct obstacle){0};
+        r = try_all(&search, &obstacle, ret_source);
+    }
+    if (r < 0 && obstacle.code == 0) {
+        return error_set(error, -ENODEV,
+                         "no capture device in /dev/v4l/by-path or /dev/video0..63");
+    }
+    return r < 0 ? error_set(error, -ENODEV, "no camera can be used: %s", obstacle.reason.text) : 0;
+}
+
 static int v4l2_source_open(const struct config_camera *camera,
                             const struct source_environment *environment, struct error *error,
                             struct source **ret_source)
@@ -306,9 +429,9 @@ static int v4l2_source_open(const struct config_camera *camera,
     int r;
 
     if (camera->device[0] == '\0') {
-        return source_v4l2_open_first(camera, environment, error, ret_source);
+        return open_first(camera, environment, error, ret_source);
     }
-    r = source_v4l2_open_at(camera->device, camera, environment, false, error, ret_source);
+    r = open_at(camera->device, camera, environment, false, error, ret_source);
     if (r == -ENOENT) {
         v4l2_device_list(devices, sizeof devices);
         return error_set(error, r, "%s does not exist; capture devices: %s", camera->device,
@@ -333,10 +456,179 @@ static int v4l2_source_start(struct source *source, struct error *error)
     return r;
 }
 
+static bool is_whole(const struct source_v4l2 *self, const struct v4l2_buffer *buffer)
+{
+    return !(buffer->flags & V4L2_BUF_FLAG_ERROR) && buffer->bytesused >= self->needed_bytes &&
+           buffer->bytesused <= self->queue.slots[buffer->index].length;
+}
+
+// One filled buffer with a picture in it; those without go back, counted.
+static int take_whole(struct source_v4l2 *self, struct v4l2_buffer *ret_buffer)
+{
+    for (unsigned i = 0; i < VIDEO_MAX_FRAME; i++) {
+        struct v4l2_buffer buffer;
+        int r = v4l2_queue_take(&self->queue, &buffer);
+
+        if (r < 0) {
+            return r;
+        }
+        self->source.counters.dropped += v4l2_history_add(&self->history, &buffer);
+        if (is_whole(self, &buffer)) {
+            *ret_buffer = buffer;
+            return 0;
+        }
+        self->source.counters.corrupted++;
+        r = v4l2_queue_give(&self->queue, buffer.index);
+        if (r < 0) {
+            return r;
+        }
+    }
+    return -EAGAIN;
+}
+
+// The newest of the filled buffers and its sequence number; older ones go back, counted.
+static int take_newest(struct source_v4l2 *self, struct v4l2_buffer *ret_buffer,
+                       uint64_t *ret_sequence)
+{
+    struct v4l2_buffer newest, buffer;
+    uint64_t sequence;
+    int r = take_whole(self, &newest);
+
+    if (r < 0) {
+        return r;
+    }
+    sequence = self->history.sequence;
+    for (unsigned i = 0; i < VIDEO_MAX_FRAME; i++) {
+        r = take_whole(self, &buffer);
+        if (r < 0) {
+            break;
+        }
+        r = v4l2_queue_give(&self->queue, newest.index);
+        if (r < 0) {
+            return r;
+        }
+        self->source.counters.dropped++;
+        newest = buffer;
+        sequence = self->history.sequence;
+    }
+    if (r < 0 && r != -EAGAIN) {
+        return r;
+    }
+    *ret_buffer = newest;
+    *ret_sequence = sequence;
+    return 0;
+}
+
+// From the driver's memory into a pool frame. An error as mjpeg_decode().
+static int fill_frame(struct source_v4l2 *self, const struct v4l2_buffer *buffer,
+                      struct frame *frame)
+{
+    uint8_t *data = self->queue.slots[buffer->index].data;
+
+    if (self->mjpeg) {
+        size_t size = mjpeg_mend(data, buffer->bytesused, self->queue.slots[buffer->index].length);
+
+        return mjpeg_decode(self->mjpeg, data, size, self->copies, frame);
+    }
+    if (self->device.converting) {
+        copies_count(self->copies, COPY_LIBV4L_CONVERT);
+    }
+    copies_copy_frame(self->copies, COPY_MMAP_FALLBACK, frame, &self->driver.layout, data);
+    return 0;
+}
+
+// MMAP: copies or decodes the buffer and gives it back. -EAGAIN when that makes no frame.
+static int frame_from_driver_memory(struct source_v4l2 *self, const struct v4l2_buffer *buffer,
+                                    struct error *error, struct frame **ret_frame)
+{
+    _cleanup_(cleanup_frame) struct frame *frame = frame_pool_take(self->pool);
+    int filled = 0;
+    int r;
+
+    if (frame) {
+        filled = fill_frame(self, buffer, frame);
+    }
+    r = v4l2_queue_give(&self->queue, buffer->index);
+    if (r < 0) {
+        return v4l2_device_failed(&self->device, r, "queue a buffer", error);
+    }
+    if (!frame) {
+        self->source.counters.dropped++;
+        return -EAGAIN;
+    }
+    if (filled < 0) {
+        self->source.counters.corrupted++;
+        return -EAGAIN;
+    }
+    *ret_frame = TAKE(frame);
+    return 0;
+}
+
+static int take_frame(struct source_v4l2 *self, struct error *error, struct frame **ret_frame)
+{
+    struct v4l2_buffer buffer;
+    struct frame *frame = NULL;
+    uint64_t sequence;
+    int64_t now_ns;
+    int r = take_newest(self, &buffer, &sequence);
+
+    if (r < 0) {
+        return r == -EAGAIN ? r : v4l2_device_failed(&self->device, r, "take a frame", error);
+    }
+    now_ns = clock_now_ns();
+    if (self->queue.memory == V4L2_MEMORY_USERPTR) {
+        frame = v4l2_queue_frame(&self->queue, buffer.index);
+    } else {
+        r = frame_from_driver_memory(self, &buffer, error, &frame);
+        if (r < 0) {
+            return r;
+        }
+    }
+    assert(frame); // a queued USERPTR slot owns one
+    frame->sequence = sequence;
+    frame->grabbed_ns = now_ns;
+    frame->pts_ns = v4l2_history_pts(&self->history, &buffer, now_ns);
+    self->source.counters.frames++;
+    *ret_frame = frame;
+    return 0;
+}
+
+static int v4l2_source_next(struct source *source, int timeout_ms, struct error *error,
+                            struct frame **ret_frame)
+{
+    struct source_v4l2 *self = (struct source_v4l2 *)source;
+    int64_t deadline_ns = clock_now_ns() + timeout_ms * NS_PER_MS;
+
+    for (;;) {
+        int events, r = 0;
+
+        if (self->queue.memory == V4L2_MEMORY_USERPTR) {
+            r = v4l2_queue_fill(&self->queue, self->pool);
+        }
+        if (r < 0) {
+            return v4l2_device_failed(&self->device, r, "queue a frame", error);
+        }
+        events = wait_for_driver(self, deadline_ns, error);
+        if (events < 0) {
+            return events;
+        }
+        r = take_frame(self, error, ret_frame);
+        if (r != -EAGAIN) {
+            return r;
+        }
+        if (events & (POLLERR | POLLHUP | POLLNVAL)) {
+            return v4l2_device_failed(&self->device, -EIO, "go on streaming", error);
+        }
+        if (clock_now_ns() >= deadline_ns) { // while broken frames kept coming
+            return -EAGAIN;
+        }
+    }
+}
+
 const struct source_ops source_v4l2_ops = {
     .name = "v4l2",
     .open = v4l2_source_open,
     .start = v4l2_source_start,
-    .next = source_v4l2_next,
+    .next = v4l2_source_next,
     .close = v4l2_source_close,
 };

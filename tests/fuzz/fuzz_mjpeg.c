@@ -1,11 +1,10 @@
 // JPEGs as cameras send them: mended, then decoded into a frame of the mode's size.
 //
-// Parsers: capture/v4l2/mjpeg.c capture/v4l2/mjpeg_mend.c
+// Parsers: capture/v4l2/mjpeg.c
 #include "tests/fuzz/fuzz.h"
 
 #include "capture/frame_pool.h"
 #include "capture/v4l2/mjpeg.h"
-#include "capture/v4l2/mjpeg_mend.h"
 #include "daemon/common/pnm.h"
 
 #define SIDE 16

@@ -1,6 +1,5 @@
 // JPEGs of cameras that are not quite right, and do no harm by it. The oracle is TurboJPEG with the
 // same JPEG before it was made odd.
-#include "capture/v4l2/mjpeg_mend.h"
 #include "tests/unit/capture/mjpeg_camera.h"
 
 static const int subsamplings[] = {TJSAMP_420, TJSAMP_422, TJSAMP_444, TJSAMP_GRAY, TJSAMP_440};
