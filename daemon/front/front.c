@@ -37,12 +37,19 @@ struct front {
     guint on_term, on_int, on_hup, ready_timer, pulse, watchdog; // GLib source ids; 0: none
 };
 
-static struct snapshot *make_snapshot(void *context)
+static char *write_status(void *context, enum facts_format format, enum config_role role)
 {
     const struct front *front = context;
 
-    return front_status_snapshot(front->cameras, front->server, &front->network, front->account,
-                                 &front->verdict, clock_now_ns() - front->started_ns);
+    return front_status_text(front->cameras, &front->network, &front->verdict,
+                             clock_now_ns() - front->started_ns, format, role);
+}
+
+static char *list_mounts(void *context, enum config_role role)
+{
+    const struct front *front = context;
+
+    return front_status_list_mounts(front->cameras, front->server, role);
 }
 
 static char *refuse_filter(void *context, enum config_role role, const char *camera,
@@ -176,7 +183,7 @@ static int apply_cameras(struct front *front, const struct config *config, struc
     if (front->cameras->len > 0) {
         const struct front_camera *first = g_ptr_array_index(front->cameras, 0);
 
-        rtsp_server_add(front->server, SNAPSHOT_ALIAS_PATH, front_camera_first_stream(first),
+        rtsp_server_add(front->server, FRONT_ALIAS_PATH, front_camera_first_stream(first),
                         config_view_role(&config->cameras[0].views[0]));
     }
     return first_error;
@@ -284,7 +291,8 @@ static void remove_sources(struct front *front)
 
 static int open_addresses(struct front *front, struct error *error)
 {
-    const struct control_front asked = {make_snapshot, reload_and_tell, refuse_filter, front};
+    const struct control_front asked = {write_status, list_mounts, reload_and_tell, refuse_filter,
+                                        front};
     int r = rtsp_server_new(front->config, front->account, error, &front->server);
 
     r = r < 0 ? r

@@ -202,6 +202,43 @@ const char *front_camera_view_path(const struct front_camera *camera, size_t vie
     return stream_path(camera->views[view].stream);
 }
 
+static bool shows(const struct front_camera *camera, size_t view, enum config_role role)
+{
+    return camera->views[view].role <= role;
+}
+
+static size_t count_shown(const struct front_camera *camera, enum config_role role)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < camera->view_count; i++) {
+        count += shows(camera, i, role);
+    }
+    return count;
+}
+
+bool front_camera_is_shown(const struct front_camera *camera, enum config_role role)
+{
+    return role == CONFIG_ROLE_ADMIN || count_shown(camera, role);
+}
+
+bool front_camera_shows_all(const struct front_camera *camera, enum config_role role)
+{
+    return count_shown(camera, role) == camera->view_count;
+}
+
+unsigned front_camera_count_viewers(const struct front_camera *camera, enum config_role role)
+{
+    unsigned viewers = 0;
+
+    for (size_t i = 0; i < camera->view_count; i++) {
+        if (shows(camera, i, role)) {
+            viewers += rtsp_server_count_viewers(camera->server, front_camera_view_path(camera, i));
+        }
+    }
+    return viewers;
+}
+
 bool front_camera_is_watched(const struct front_camera *camera)
 {
     for (size_t i = 0; i < camera->view_count; i++) {
@@ -212,30 +249,66 @@ bool front_camera_is_watched(const struct front_camera *camera)
     return false;
 }
 
-static void describe_viewers(const struct rtsp_server *server, struct snapshot_mount *mount)
+void front_camera_describe(const struct front_camera *camera, struct camera_facts *ret_facts)
 {
-    const struct multicast_place *place = rtsp_server_multicast(server, mount->path);
+    *ret_facts = (struct camera_facts){.source = camera->source};
+    supervisor_describe(camera->supervisor, ret_facts);
+}
 
-    mount->viewers = rtsp_server_count_viewers(server, mount->path);
-    if (place) {
-        snprintf(mount->multicast, sizeof mount->multicast, "%s:%u", place->address, place->port);
+void front_camera_add_facts(const struct front_camera *camera, struct facts *facts,
+                            enum config_role role)
+{
+    struct camera_facts described;
+
+    if (front_camera_is_shown(camera, role)) {
+        front_camera_describe(camera, &described);
+        described.usage = process_usage_read(described.pid);
+        facts_begin(facts, NULL);
+        status_add_camera(facts, &described);
+        facts_end(facts);
     }
 }
 
-void front_camera_describe(const struct front_camera *camera, struct snapshot_camera *ret_camera,
-                           struct snapshot_mount *ret_mounts)
+static void add_mount(const struct front_camera *camera, const struct front_view *view,
+                      struct facts *facts, const char *url, const char *alias)
 {
-    supervisor_describe(camera->supervisor, ret_camera);
-    snprintf(ret_camera->source, sizeof ret_camera->source, "%s", camera->source);
-    for (size_t i = 0; i < camera->view_count; i++) {
-        const struct front_view *view = &camera->views[i];
-        struct snapshot_mount *mount = &ret_mounts[i];
+    const char *path = stream_path(view->stream);
+    const struct multicast_place *place = rtsp_server_multicast(camera->server, path);
+    struct mount_facts mount = {
+        .rtsp_url = url,
+        .path = path,
+        .alias = alias,
+        .camera = camera->name,
+        .view = view->name,
+        .kind = view->kind,
+        .viewers = rtsp_server_count_viewers(camera->server, path),
+    };
 
-        stream_describe(view->stream, mount);
-        snprintf(mount->camera, sizeof mount->camera, "%s", camera->name);
-        snprintf(mount->view, sizeof mount->view, "%s", view->name);
-        snprintf(mount->kind, sizeof mount->kind, "%s", view->kind);
-        mount->role = view->role;
-        describe_viewers(camera->server, mount);
+    stream_count(view->stream, &mount.statistics);
+    if (place) {
+        snprintf(mount.multicast, sizeof mount.multicast, "%s:%u", place->address, place->port);
+    }
+    facts_begin(facts, NULL);
+    status_add_mount(facts, &mount);
+    facts_end(facts);
+}
+
+void front_camera_add_mounts(const struct front_camera *camera, struct facts *facts,
+                             const char *url, const char *alias, enum config_role role)
+{
+    for (size_t i = 0; i < camera->view_count; i++) {
+        if (shows(camera, i, role)) {
+            add_mount(camera, &camera->views[i], facts, url, i == 0 ? alias : "");
+        }
+    }
+}
+
+void front_camera_add_urls(const struct front_camera *camera, const char *url,
+                           enum config_role role, GPtrArray *urls)
+{
+    for (size_t i = 0; i < camera->view_count; i++) {
+        if (shows(camera, i, role)) {
+            g_ptr_array_add(urls, g_strconcat(url, front_camera_view_path(camera, i), NULL));
+        }
     }
 }

@@ -4,7 +4,7 @@
 
 #include "config/config.h"
 #include "daemon/front/rtsp/rtsp_server.h"
-#include "daemon/front/status/snapshot.h"
+#include "daemon/front/status/status.h"
 #include "daemon/front/supervise/supervisor.h"
 
 struct front_camera;
@@ -32,6 +32,21 @@ size_t front_camera_view_count(const struct front_camera *camera);
 const char *front_camera_view_path(const struct front_camera *camera, size_t view);
 bool front_camera_is_watched(const struct front_camera *camera);
 
-// Fills `ret_camera`, and one mount for each view from `ret_mounts` on.
-void front_camera_describe(const struct front_camera *camera, struct snapshot_camera *ret_camera,
-                           struct snapshot_mount *ret_mounts);
+// A role is shown the views that it may watch, and the cameras with such a view; an administrator
+// all of them.
+bool front_camera_is_shown(const struct front_camera *camera, enum config_role role);
+bool front_camera_shows_all(const struct front_camera *camera, enum config_role role);
+// Of the views that `role` is shown.
+unsigned front_camera_count_viewers(const struct front_camera *camera, enum config_role role);
+// Fills all but the usage of the process.
+void front_camera_describe(const struct front_camera *camera, struct camera_facts *ret_facts);
+// Adds an object with the camera's facts, if `role` is shown it.
+void front_camera_add_facts(const struct front_camera *camera, struct facts *facts,
+                            enum config_role role);
+// Adds an object for each mount that `role` is shown. `url` is the server's, `alias` a second path
+// of the first view.
+void front_camera_add_mounts(const struct front_camera *camera, struct facts *facts,
+                             const char *url, const char *alias, enum config_role role);
+// Adds the URL of each such mount, which the array g_free()s.
+void front_camera_add_urls(const struct front_camera *camera, const char *url,
+                           enum config_role role, GPtrArray *urls);

@@ -5,6 +5,7 @@
 #include "daemon/front/account/account.h"
 #include "daemon/front/control/control_socket.h"
 #include "daemon/front/listener.h"
+#include "daemon/front/status/status.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -142,20 +143,25 @@ void front_network_take_users(struct front_network *network, const struct config
     control_recheck(network->control);
 }
 
-void front_network_describe(const struct front_network *network, struct snapshot *snapshot)
+void front_network_describe(const struct front_network *network, struct front_facts *facts)
 {
     const char *url = control_url(network->control);
+    struct account_counters counters;
 
-    host_address_show_url(url ? url : "", snapshot->http_url, sizeof snapshot->http_url);
-    host_address_show_url(rtsp_server_tls_url(network->server), snapshot->rtsps_url,
-                          sizeof snapshot->rtsps_url);
-    snprintf(snapshot->certificate_error, sizeof snapshot->certificate_error, "%s",
-             network->fault.text);
+    host_address_show_url(rtsp_server_url(network->server), facts->rtsp_url,
+                          sizeof facts->rtsp_url);
+    host_address_show_url(rtsp_server_tls_url(network->server), facts->rtsps_url,
+                          sizeof facts->rtsps_url);
+    host_address_show_url(url ? url : "", facts->http_url, sizeof facts->http_url);
+    facts->certificate_error = network->fault.text;
+    facts->fingerprint = "";
     if (network->certificate) {
-        snprintf(snapshot->fingerprint, sizeof snapshot->fingerprint, "%s",
-                 certificate_fingerprint(network->certificate));
-        snapshot->certificate_expires_s = certificate_expires_s(network->certificate);
+        facts->fingerprint = certificate_fingerprint(network->certificate);
+        facts->certificate_expires_s = certificate_expires_s(network->certificate);
     }
+    account_count(network->account, &counters);
+    facts->failed_logins = counters.failed;
+    facts->throttled_logins = counters.throttled;
 }
 
 void front_network_finish(struct front_network *network)

@@ -7,6 +7,8 @@
 #include "daemon/front/control/control.h"
 #include "daemon/front/rtsp/rtsp_server.h"
 
+struct front_facts;
+
 // All NULL before front_network_open().
 struct front_network {
     struct account *account;         // borrowed
@@ -39,7 +41,7 @@ void front_network_take_users(struct front_network *network, const struct config
 // again.
 void front_network_watch_clock(struct front_network *network, const struct config *config);
 // Fills in what status and metrics show of it.
-void front_network_describe(const struct front_network *network, struct snapshot *snapshot);
+void front_network_describe(const struct front_network *network, struct front_facts *facts);
 void front_network_finish(struct front_network *network);
 
 // For `edged --check`: writes what is wrong with the user's own certificate as lines to `problems`.

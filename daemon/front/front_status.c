@@ -4,61 +4,102 @@
 #include "daemon/common/log.h"
 #include "daemon/front/front_camera.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static size_t count_mounts(const GPtrArray *cameras)
+#define MOUNTS_LISTED 32u
+
+// Fills what `front` tells of all cameras. Returns the board as a camera process has told of it, of
+// one that `role` is shown; NULL: none has. All of them are on the same board.
+static const struct heat *sum_up(const GPtrArray *cameras, enum config_role role,
+                                 struct front_facts *front)
 {
-    size_t count = 0;
+    const struct heat *heat = NULL;
 
-    for (guint i = 0; i < cameras->len; i++) {
-        count += front_camera_view_count(g_ptr_array_index(cameras, i));
-    }
-    return count;
-}
-
-struct snapshot *front_status_snapshot(const GPtrArray *cameras, struct rtsp_server *server,
-                                       const struct front_network *network,
-                                       const struct account *account,
-                                       const struct reload_verdict *verdict, int64_t uptime_ns)
-{
-    struct snapshot *snapshot = calloc(1, sizeof *snapshot);
-
-    if (!snapshot) {
-        return NULL;
-    }
-    size_t mounts = count_mounts(cameras);
-    struct account_counters counters;
-    bool cuda = false;
-    // One more of each than there are, because calloc() of 0 elements may return NULL.
-    snapshot->cameras = calloc(cameras->len + 1, sizeof *snapshot->cameras);
-    snapshot->mounts = calloc(mounts + 1, sizeof *snapshot->mounts);
-    if (!snapshot->cameras || !snapshot->mounts) {
-        snapshot_free(snapshot);
-        return NULL;
-    }
+    front->backend = "cpu";
     for (guint i = 0; i < cameras->len; i++) {
         const struct front_camera *camera = g_ptr_array_index(cameras, i);
+        struct camera_facts facts;
 
-        front_camera_describe(camera, &snapshot->cameras[snapshot->camera_count++],
-                              &snapshot->mounts[snapshot->mount_count]);
-        snapshot->mount_count += front_camera_view_count(camera);
-        snapshot->cameras[i].usage = snapshot_read_usage(snapshot->cameras[i].pid);
-        cuda |= strncmp(snapshot->cameras[i].telemetry.backend, "CUDA", strlen("CUDA")) == 0;
+        front_camera_describe(camera, &facts);
+        front->viewers += front_camera_count_viewers(camera, role);
+        if (g_str_has_prefix(facts.telemetry->backend, "CUDA")) {
+            front->backend = "cuda";
+        }
+        if (!heat && front_camera_is_shown(camera, role) && facts.pid &&
+            facts.telemetry->heat.is_known) {
+            heat = &facts.telemetry->heat;
+        }
     }
-    snapshot->mounts[0].has_alias = mounts > 0;
-    snapshot->configuration = *verdict;
-    snapshot->uptime_s = (double)uptime_ns / (double)NS_PER_S;
-    snapshot->usage = snapshot_read_usage(getpid());
-    snapshot->viewers = rtsp_server_count_viewers(server, NULL);
-    host_address_show_url(rtsp_server_url(server), snapshot->rtsp_url, sizeof snapshot->rtsp_url);
-    front_network_describe(network, snapshot);
-    account_count(account, &counters);
-    snapshot->failed_logins = counters.failed;
-    snapshot->throttled_logins = counters.throttled;
-    snprintf(snapshot->backend, sizeof snapshot->backend, cuda ? "cuda" : "cpu");
-    return snapshot;
+    return heat;
+}
+
+static bool shows_all(const GPtrArray *cameras, enum config_role role)
+{
+    for (guint i = 0; i < cameras->len; i++) {
+        if (!front_camera_shows_all(g_ptr_array_index(cameras, i), role)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+char *front_status_text(const GPtrArray *cameras, const struct front_network *network,
+                        const struct reload_verdict *verdict, int64_t uptime_ns,
+                        enum facts_format format, enum config_role role)
+{
+    static char left_out[] = "left out: this user may not watch every view\n";
+    struct reload_verdict configuration = *verdict;
+    struct front_facts front = {
+        .uptime_s = (double)uptime_ns / (double)NS_PER_S,
+        .configuration = &configuration,
+        .usage = process_usage_read(getpid()),
+    };
+    const struct heat *heat = sum_up(cameras, role, &front);
+    struct facts *facts = facts_new(format);
+
+    if (configuration.problems && !shows_all(cameras, role)) {
+        configuration.problems = left_out;
+    }
+    front_network_describe(network, &front);
+    facts_begin(facts, NULL);
+    status_add_front(facts, &front);
+    if (heat) {
+        status_add_board(facts, heat);
+    }
+    facts_begin_list(facts, "cameras");
+    for (guint i = 0; i < cameras->len; i++) {
+        front_camera_add_facts(g_ptr_array_index(cameras, i), facts, role);
+    }
+    facts_end(facts);
+    facts_begin_list(facts, "mounts");
+    for (guint i = 0; i < cameras->len; i++) {
+        front_camera_add_mounts(g_ptr_array_index(cameras, i), facts, front.rtsp_url,
+                                i == 0 ? FRONT_ALIAS_PATH : "", role);
+    }
+    facts_end(facts);
+    facts_end(facts);
+    return facts_finish(facts);
+}
+
+char *front_status_list_mounts(const GPtrArray *cameras, const struct rtsp_server *server,
+                               enum config_role role)
+{
+    g_autoptr(GPtrArray) urls = g_ptr_array_new_with_free_func(g_free);
+    char url[160];
+
+    host_address_show_url(rtsp_server_url(server), url, sizeof url);
+    for (guint i = 0; i < cameras->len; i++) {
+        front_camera_add_urls(g_ptr_array_index(cameras, i), url, role, urls);
+    }
+    bool more = urls->len > MOUNTS_LISTED;
+    if (!urls->len) {
+        return g_strdup("none");
+    }
+    g_ptr_array_set_size(urls, (gint)MIN(urls->len, MOUNTS_LISTED));
+    g_ptr_array_add(urls, NULL);
+    g_autofree char *list = g_strjoinv(", ", (char **)urls->pdata);
+    return g_strconcat(list, more ? " and more" : "", NULL);
 }
 
 char *front_status_line(const GPtrArray *cameras, struct rtsp_server *server, bool refused)
@@ -70,12 +111,12 @@ char *front_status_line(const GPtrArray *cameras, struct rtsp_server *server, bo
                     refused ? "the last reload was refused, " : "", cameras->len,
                     cameras->len == 1 ? "" : "s", viewers, viewers == 1 ? "" : "s");
     for (guint i = 0; i < cameras->len; i++) {
-        struct snapshot_camera shown = {0};
+        struct camera_facts shown;
 
-        supervisor_describe(front_camera_supervisor(g_ptr_array_index(cameras, i)), &shown);
+        front_camera_describe(g_ptr_array_index(cameras, i), &shown);
         if (strcmp(shown.state, "live") == 0) {
             g_string_append_printf(line, ", %s %.1f fps", shown.name,
-                                   shown.telemetry.fps_milli / 1000.0);
+                                   shown.telemetry->fps_milli / 1000.0);
         } else {
             g_string_append_printf(line, ", %s %s", shown.name, shown.state);
         }
@@ -95,7 +136,7 @@ void front_status_log_mounts(const GPtrArray *cameras, const struct rtsp_server 
         for (size_t j = 0; j < front_camera_view_count(camera); j++) {
             bool is_first = i == 0 && j == 0;
             g_autofree char *alias =
-                is_first ? g_strconcat(" and ", url, SNAPSHOT_ALIAS_PATH, NULL) : NULL;
+                is_first ? g_strconcat(" and ", url, FRONT_ALIAS_PATH, NULL) : NULL;
 
             if (supervisor_lacks_encoder(front_camera_supervisor(camera), j)) {
                 continue; // its camera process has said so

@@ -1,18 +1,25 @@
-// What the front shows of itself: the snapshot behind the control socket, and one line for systemd.
+// What the front shows of itself: the pages of the control API, and one line for systemd.
+//
+// A role is shown the views that it may watch, the cameras with such a view, and, unless it may
+// watch all views, neither the problems of the last reload nor the other viewers.
 #pragma once
 
-#include "daemon/front/account/account.h"
 #include "daemon/front/front_network.h"
 #include "daemon/front/rtsp/rtsp_server.h"
-#include "daemon/front/status/snapshot.h"
+#include "daemon/front/status/status.h"
 
 #include <stdint.h>
 
-// A snapshot of `cameras` (struct front_camera) as of now; snapshot_free(). NULL: out of memory.
-struct snapshot *front_status_snapshot(const GPtrArray *cameras, struct rtsp_server *server,
-                                       const struct front_network *network,
-                                       const struct account *account,
-                                       const struct reload_verdict *verdict, int64_t uptime_ns);
+// A second path of the first mount.
+#define FRONT_ALIAS_PATH "/edges"
+
+// Status or metrics of `cameras` (struct front_camera) as of now. The caller g_free()s the text.
+char *front_status_text(const GPtrArray *cameras, const struct front_network *network,
+                        const struct reload_verdict *verdict, int64_t uptime_ns,
+                        enum facts_format format, enum config_role role);
+// "rtsp://192.0.2.1:8554/front/edges, …": up to 32 mounts, or "none". The caller g_free()s it.
+char *front_status_list_mounts(const GPtrArray *cameras, const struct rtsp_server *server,
+                               enum config_role role);
 
 // "2 cameras, 3 viewers, front 30.0 fps, back no signal"; `refused`: the last reload was. The
 // caller g_free()s it.

@@ -1,8 +1,8 @@
 #include "daemon/front/reload_verdict.h"
 
 #include "config/base.h"
-#include "daemon/common/json_members.h"
 
+#include <glib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,33 +40,33 @@ void reload_verdict_finish(struct reload_verdict *verdict)
     *verdict = (struct reload_verdict){0};
 }
 
-void reload_verdict_add(JsonBuilder *builder, const struct reload_verdict *verdict)
+void reload_verdict_add(struct facts *facts, const struct reload_verdict *verdict)
 {
     g_auto(GStrv) lines = g_strsplit(verdict->problems ? verdict->problems : "", "\n", -1);
 
-    json_builder_begin_object(builder);
-    json_add_string(builder, "path", verdict->path ? verdict->path : "");
-    json_builder_set_member_name(builder, "successful");
-    json_builder_add_boolean_value(builder, !verdict->refused);
-    json_add_time(builder, "time", verdict->at_ns);
-    json_add_time(builder, "applied", verdict->applied_at_ns);
-    json_builder_set_member_name(builder, "problems");
-    json_builder_begin_array(builder);
+    facts_add_text(facts, "path", verdict->path ? verdict->path : "");
+    facts_add_flag(facts, "successful", !verdict->refused, "edged_config_last_reload_successful",
+                   "1, or 0 when the last reload was refused.");
+    facts_add_time(facts, "time", verdict->at_ns);
+    facts_add_time(facts, "applied", verdict->applied_at_ns);
+    facts_add_number(facts, NULL, (double)verdict->applied_at_ns / (double)NS_PER_S,
+                     "edged_config_last_reload_success_timestamp_seconds", "%.3f",
+                     "When the configuration in use was loaded, since 1970.");
+    facts_begin_list(facts, "problems");
     for (char **line = lines; *line; line++) {
         if (**line) {
-            json_builder_add_string_value(builder, *line);
+            facts_add_element(facts, *line);
         }
     }
-    json_builder_end_array(builder);
-    json_builder_end_object(builder);
+    facts_end(facts);
 }
 
 char *reload_verdict_json(const struct reload_verdict *verdict)
 {
-    g_autoptr(JsonBuilder) builder = json_builder_new();
-    g_autoptr(JsonNode) root = NULL;
+    struct facts *facts = facts_new(FACTS_JSON);
 
-    reload_verdict_add(builder, verdict);
-    root = json_builder_get_root(builder);
-    return json_to_string(root, TRUE);
+    facts_begin(facts, NULL);
+    reload_verdict_add(facts, verdict);
+    facts_end(facts);
+    return facts_finish(facts);
 }

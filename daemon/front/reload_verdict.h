@@ -2,8 +2,8 @@
 #pragma once
 
 #include "daemon/common/log_limit.h"
+#include "daemon/front/status/facts.h"
 
-#include <json-glib/json-glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,7 +26,7 @@ void reload_verdict_add_refusal(struct reload_verdict *verdict, const char *came
                                 const char *reason);
 void reload_verdict_finish(struct reload_verdict *verdict);
 
-// The verdict as an object of JSON, its fields documented in edgectl(1).
-void reload_verdict_add(JsonBuilder *builder, const struct reload_verdict *verdict);
+// Adds the facts of the verdict to the object that `facts` has begun; edgectl(1) documents them.
+void reload_verdict_add(struct facts *facts, const struct reload_verdict *verdict);
 // The verdict as a JSON text, which the caller g_free()s.
 char *reload_verdict_json(const struct reload_verdict *verdict);

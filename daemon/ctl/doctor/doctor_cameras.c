@@ -2,6 +2,7 @@
 // process as edged does, and reports how the pictures come, or what the process says is wrong.
 #include "capture/v4l2/v4l2_candidates.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
+#include "daemon/front/status/status.h"
 #include "daemon/front/supervise/process.h"
 #include "daemon/front/supervise/supervisor.h"
 
@@ -55,8 +56,8 @@ static bool check_devices(struct doctor *doctor)
 struct trial {
     char *program;                 // owned
     struct supervisor *supervisor; // owned
-    struct snapshot_camera camera;
-    guint timer; // GLib source id; 0: the time is over
+    struct camera_facts camera;    // borrows from the supervisor
+    guint timer;                   // GLib source id; 0: the time is over
     bool live, failed;
 };
 
@@ -195,17 +196,17 @@ static void try_camera(struct doctor *doctor, size_t index, bool denied)
     g_autofree char *subject = g_strdup_printf("camera %s", camera->name);
     const char *none = "pattern (no camera found)";
     FILE *log = tmpfile();
-    struct trial trial = {0};
+    struct trial trial = {.camera.error = ""};
     struct error error = {0};
     int r = log ? trial_init(&trial, doctor->config, index, &error) : -errno;
 
     if (r == 0) {
         trial_run(&trial, fileno(log));
     }
-    if (r == 0 && trial.live && strstr(trial.camera.telemetry.path, none)) {
+    if (r == 0 && trial.live && strstr(trial.camera.telemetry->path, none)) {
         say_no_camera(doctor, subject, denied);
     } else if (r == 0 && trial.live) {
-        say_picture(doctor, camera, subject, &trial.camera.telemetry, log);
+        say_picture(doctor, camera, subject, trial.camera.telemetry, log);
     } else {
         doctor_say(doctor, DOCTOR_FAILED, subject, "%s; %s",
                    error.text[0]           ? error.text

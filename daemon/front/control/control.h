@@ -4,7 +4,7 @@
 #pragma once
 
 #include "config/config.h"
-#include "daemon/front/status/snapshot.h"
+#include "daemon/front/events/motion.h"
 
 struct account;
 struct certificate;

@@ -2,7 +2,6 @@
 
 #include "daemon/front/control/control_access.h"
 #include "daemon/front/events/event_stream.h"
-#include "daemon/front/status/status.h"
 
 #include <glib.h>
 #include <string.h>
@@ -13,7 +12,6 @@
 
 // For so long a text is shown again, so that clients that ask without pause cost little.
 #define FRESH_NS (200 * NS_PER_MS)
-#define MOUNTS_LISTED 32u
 
 enum page_kind { PAGE_STATUS, PAGE_METRICS, PAGE_INDEX, PAGE_UNKNOWN, PAGE_COUNT };
 
@@ -35,29 +33,12 @@ static const char index_text[] = "edged " EDGED_VERSION "\n"
                                  "/metrics    the same for Prometheus\n" RELOAD_PATH
                                  "  POST: loads the configuration again, the verdict is JSON\n";
 
-static char *unknown_text(const struct snapshot *snapshot)
-{
-    GString *text = g_string_new("no such page; allowed are /, /v1/status, /v1/events, /metrics "
-                                 "and /v1/reload; streams are served by RTSP: ");
-
-    for (size_t i = 0; i < snapshot->mount_count && i < MOUNTS_LISTED; i++) {
-        g_string_append_printf(text, "%s%s%s", i ? ", " : "", snapshot->rtsp_url,
-                               snapshot->mounts[i].path);
-    }
-    g_string_append(text, snapshot->mount_count == 0              ? "none"
-                          : snapshot->mount_count > MOUNTS_LISTED ? " and more"
-                                                                  : "");
-    return g_string_free(text, FALSE);
-}
-
 static const struct page {
     const char *path, *content_type;
-    char *(*text)(const struct snapshot *snapshot);
 } pages[PAGE_COUNT] = {
-    [PAGE_STATUS] = {"/v1/status", "application/json", status_json},
-    [PAGE_METRICS] = {"/metrics", "text/plain; version=0.0.4; charset=utf-8", status_metrics},
-    [PAGE_INDEX] = {"/", "text/plain; charset=utf-8", NULL},
-    [PAGE_UNKNOWN] = {NULL, NULL, unknown_text},
+    [PAGE_STATUS] = {"/v1/status", "application/json"},
+    [PAGE_METRICS] = {"/metrics", "text/plain; version=0.0.4; charset=utf-8"},
+    [PAGE_INDEX] = {"/", "text/plain; charset=utf-8"},
 };
 
 static void forget_texts(struct control_endpoint *endpoint)
@@ -76,28 +57,33 @@ static enum config_role role_of(const struct control_endpoint *endpoint,
     return endpoint->account ? account_role(endpoint->account, request->login) : CONFIG_ROLE_ADMIN;
 }
 
-// The page as `role` is shown it; borrowed. Without an account it is always made anew. NULL: out of
-// memory.
+static char *make_text(const struct control_front *front, enum page_kind page,
+                       enum config_role role)
+{
+    if (page == PAGE_UNKNOWN) {
+        g_autofree char *mounts = front->list_mounts(front->context, role);
+
+        return g_strconcat("no such page; allowed are /, /v1/status, /v1/events, /metrics and "
+                           "/v1/reload; streams are served by RTSP: ",
+                           mounts, NULL);
+    }
+    return front->status(front->context, page == PAGE_STATUS ? FACTS_JSON : FACTS_METRICS, role);
+}
+
+// The page as `role` is shown it; borrowed. Without an account it is always made anew.
 static const char *page_text(struct control_endpoint *endpoint, enum page_kind page,
                              enum config_role role)
 {
     struct page_text *kept = &endpoint->texts[page][role];
     int64_t now_ns = clock_now_ns();
-    _cleanup_(cleanup_snapshot) struct snapshot *snapshot = NULL;
 
     if (page == PAGE_INDEX) {
         return index_text;
     }
-    if (endpoint->account && kept->text && now_ns - kept->made_ns < FRESH_NS) {
-        return kept->text;
+    if (!endpoint->account || !kept->text || now_ns - kept->made_ns >= FRESH_NS) {
+        g_free(kept->text);
+        *kept = (struct page_text){make_text(endpoint->front, page, role), now_ns};
     }
-    snapshot = endpoint->front->snapshot(endpoint->front->context);
-    if (!snapshot) {
-        return NULL;
-    }
-    snapshot_show_to(snapshot, role);
-    g_free(kept->text);
-    *kept = (struct page_text){pages[page].text(snapshot), now_ns};
     return kept->text;
 }
 
@@ -106,9 +92,6 @@ static CONTROL_RESULT reply_page(struct control_endpoint *endpoint,
 {
     const char *text = page_text(endpoint, page, role_of(endpoint, request));
 
-    if (!text) {
-        return control_refuse(request->connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory");
-    }
     return page == PAGE_UNKNOWN ? control_refuse(request->connection, MHD_HTTP_NOT_FOUND, text)
                                 : control_reply(request->connection, MHD_HTTP_OK,
                                                 pages[page].content_type, g_strdup(text));

@@ -4,18 +4,20 @@
 
 #include "daemon/front/control/http_server.h"
 #include "daemon/front/events/event_feed.h"
+#include "daemon/front/status/facts.h"
 
 struct account;
 struct control_endpoint;
 
-// What the server calls in the front. `snapshot` returns a snapshot of this moment, which the
-// server frees. `reload` loads the configuration again and returns the verdict as JSON, which the
-// server g_free()s. `refuse` is event_filter_refuse().
+// What the server calls in the front; it g_free()s the texts that they return. `status` and
+// `list_mounts` are front_status_text() and front_status_list_mounts(). `reload` loads the
+// configuration again and returns the verdict as JSON. `refuse` is event_filter_refuse().
 //
-// Over TCP each role is shown only the cameras and views that it may watch; whoever can open the
-// control socket is shown all.
+// Over TCP each role is shown only the cameras and views that it may watch; everyone who can open
+// the control socket is shown all.
 struct control_front {
-    struct snapshot *(*snapshot)(void *context);
+    char *(*status)(void *context, enum facts_format format, enum config_role role);
+    char *(*list_mounts)(void *context, enum config_role role);
     char *(*reload)(void *context);
     char *(*refuse)(void *context, enum config_role role, const char *camera, const char *region);
     void *context;

@@ -234,21 +234,3 @@ void regions_reconfigure(struct regions *regions)
         regions->list[i].shown = false;
     }
 }
-
-void regions_describe(const struct regions *regions, struct snapshot_camera *ret_camera)
-{
-    ret_camera->region_count = 0;
-    for (size_t i = 0; i < regions->count; i++) {
-        const struct region *region = &regions->list[i];
-
-        if (region->shown) {
-            struct snapshot_region *shown = &ret_camera->regions[ret_camera->region_count++];
-
-            snprintf(shown->name, sizeof shown->name, "%s", region->name);
-            shown->moving = region->moving;
-            shown->share = region->share;
-            shown->box = region->box;
-            shown->events = region->before + region->begun;
-        }
-    }
-}

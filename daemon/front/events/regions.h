@@ -8,7 +8,6 @@
 #pragma once
 
 #include "daemon/front/events/motion.h"
-#include "daemon/front/status/snapshot.h"
 #include "daemon/link/messages.h"
 
 #include <stdbool.h>
@@ -52,6 +51,3 @@ void regions_take_telemetry(struct regions *regions, const struct link_telemetry
 void regions_process_ended(struct regions *regions, enum motion_reason reason);
 // The same, and the regions are shown again only when the next process knows them.
 void regions_reconfigure(struct regions *regions);
-
-// Fills the regions of `ret_camera`.
-void regions_describe(const struct regions *regions, struct snapshot_camera *ret_camera);

@@ -2,6 +2,7 @@
 
 #include "config/multicast_range.h"
 #include "daemon/common/log.h"
+#include "daemon/common/log_limit.h"
 #include "daemon/front/stream/transport_udp.h"
 
 #include <arpa/inet.h>

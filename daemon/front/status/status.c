@@ -1,234 +1,348 @@
-// The JSON of GET /v1/status. Its fields are a contract, documented in edgectl(1): more may be
-// added, none renamed or removed.
 #include "daemon/front/status/status.h"
 
 #include "config/config.h"
-#include "daemon/common/json_members.h"
-#include "daemon/common/json_text.h"
 #include "kernels/stage/stage_kind.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+struct process_usage process_usage_read(pid_t pid)
+{
+    struct process_usage usage = {0};
+    unsigned long user, system, pages;
+    char path[32], line[1024] = "";
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    file = pid > 0 ? fopen(path, "re") : NULL;
+    if (!file) {
+        return usage;
+    }
+    if (!fgets(line, sizeof line, file)) {
+        line[0] = 0;
+    }
+    fclose(file);
+    // Fields 14, 15 and 24 of proc(5); the second is a name in brackets that may hold anything.
+    const char *after = strrchr(line, ')');
+    if (after && sscanf(after,
+                        ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %*d "
+                        "%*d %*u %*u %lu",
+                        &user, &system, &pages) == 3) {
+        usage.cpu_s = (double)(user + system) / (double)getauxval(AT_CLKTCK);
+        usage.resident_bytes = (uint64_t)pages * getauxval(AT_PAGESZ);
+    }
+    return usage;
+}
+
+static void add_usage(struct facts *facts, const struct process_usage *usage)
+{
+    facts_add_number(facts, "cpu_s", usage->cpu_s, "edged_process_cpu_seconds_total", "%.2f",
+                     "Processor time of the front and of each camera process.");
+    facts_add_count(facts, "resident_bytes", usage->resident_bytes,
+                    "edged_process_resident_memory_bytes",
+                    "Memory in RAM of the front and of each camera process.");
+}
+
+static void add_certificate(struct facts *facts, const struct front_facts *front)
+{
+    if (!front->fingerprint[0]) {
+        facts_add_null(facts, "certificate");
+        return;
+    }
+    facts_begin(facts, "certificate");
+    facts_add_text(facts, "fingerprint", front->fingerprint);
+    facts_add_time(facts, "expires", front->certificate_expires_s * NS_PER_S);
+    facts_add_count(facts, NULL, (uint64_t)front->certificate_expires_s,
+                    "edged_certificate_expires_timestamp_seconds",
+                    "The last moment of the certificate that is shown, since 1970.");
+    facts_end(facts);
+}
+
+void status_add_front(struct facts *facts, const struct front_facts *front)
+{
+    facts_add_text(facts, "version", EDGED_VERSION);
+    facts_add_number(facts, "uptime_s", round(front->uptime_s * 10) / 10, NULL, NULL, NULL);
+    facts_add_number(facts, NULL, front->uptime_s, "edged_uptime_seconds", "%.3f",
+                     "Time since edged started.");
+    facts_add_label(facts, "version", EDGED_VERSION);
+    facts_add_info(facts, "backend", front->backend, "edged_info", "backend",
+                   "Always 1; what runs, in labels.");
+    facts_drop_labels(facts);
+    facts_add_text(facts, "rtsp", front->rtsp_url);
+    facts_add_text(facts, "rtsps", front->rtsps_url);
+    facts_add_text(facts, "http", front->http_url);
+    add_certificate(facts, front);
+    facts_add_text(facts, "certificate_error", front->certificate_error);
+    facts_add_count(facts, "viewers", front->viewers, "edged_viewers", "RTSP sessions that play.");
+    facts_begin(facts, "logins");
+    facts_add_count(facts, "failed", front->failed_logins, "edged_failed_logins_total",
+                    "Logins with a wrong password.");
+    facts_add_count(facts, "throttled", front->throttled_logins, "edged_throttled_logins_total",
+                    "Logins that were told to come again later.");
+    facts_end(facts);
+    facts_begin(facts, "configuration");
+    reload_verdict_add(facts, front->configuration);
+    facts_end(facts);
+    facts_begin(facts, "process");
+    facts_add_label(facts, "role", "front");
+    add_usage(facts, &front->usage);
+    facts_end(facts);
+}
+
+void status_add_board(struct facts *facts, const struct heat *heat)
+{
+    facts_begin(facts, "board");
+    facts_begin_list(facts, "zones");
+    for (uint32_t i = 0; i < heat->zone_count; i++) {
+        facts_begin(facts, NULL);
+        facts_add_text(facts, "name", heat->zones[i].name);
+        facts_add_label(facts, "zone", heat->zones[i].name);
+        facts_add_number(facts, "celsius", heat->zones[i].millidegrees / 1e3,
+                         "edged_board_temperature_celsius", "%.3f",
+                         "Temperature of a part of the board.");
+        facts_end(facts);
+    }
+    facts_end(facts);
+    facts_add_count(facts, "throttled", heat->throttled, "edged_board_throttled",
+                    "What slows the CPU or the GPU down now, a count.");
+    facts_add_text(facts, "throttled_by", heat->throttled_by);
+    facts_add_info(facts, "power_mode", heat->power_mode, "edged_board_power_mode_info", "mode",
+                   "Always 1; the power mode, as a label.");
+    if (heat->gpu_permille >= 0) {
+        facts_add_number(facts, "gpu_load", heat->gpu_permille / 1e3, "edged_board_gpu_load_ratio",
+                         "%.12g", "Time that the GPU is busy, 0 to 1.");
+    }
+    if (heat->gpu_hz > 0) {
+        facts_add_count(facts, "gpu_hz", (uint64_t)heat->gpu_hz, "edged_board_gpu_hertz",
+                        "The GPU's clock.");
+        facts_add_count(facts, "gpu_hz_max", (uint64_t)heat->gpu_hz_max,
+                        "edged_board_gpu_max_hertz", "The most that it may be.");
+    }
+    facts_end(facts);
+}
+
+static void add_state(struct facts *facts, const char *state)
+{
+    static const char *const states[] = {"starting", "live",       "no signal",
+                                         "hanging",  "restarting", "failed"};
+
+    facts_add_text(facts, "state", state);
+    for (size_t i = 0; i < ARRAY_LENGTH(states); i++) {
+        facts_add_labelled(facts, "state", states[i], strcmp(state, states[i]) == 0,
+                           "edged_camera_state", "1 for the state the camera is in, else 0.");
+    }
+}
+
+static void add_passed_over(struct facts *facts, uint32_t encoders)
+{
+    facts_begin_list(facts, "encoders_passed_over");
+    for (enum config_encoder encoder = 0; encoder < CONFIG_ENCODER_COUNT; encoder++) {
+        if (encoders >> encoder & 1) {
+            facts_add_element(facts, config_encoder_name(encoder));
+        }
+    }
+    facts_end(facts);
+}
+
+// A process that is gone has no samples of what it used; its successor counts from 0.
+static void add_process(struct facts *facts, const struct camera_facts *camera)
+{
+    facts_begin(facts, "process");
+    facts_add_count(facts, "pid", (uint64_t)camera->pid, NULL, NULL);
+    facts_add_count(facts, "restarts", camera->process_restarts, "edged_process_restarts_total",
+                    "Times the camera process was replaced.");
+    facts_drop_labels(facts);
+    facts_add_label(facts, "role", "camera");
+    facts_add_label(facts, "camera", camera->name);
+    if (camera->pid || facts_are_json(facts)) {
+        add_usage(facts, &camera->usage);
+    }
+    facts_end(facts);
+}
 
 static double per_frame(uint64_t count, uint64_t frames)
 {
     return frames > 0 ? (double)count / frames : 0;
 }
 
-static void add_copies(JsonBuilder *builder, const struct link_telemetry *telemetry)
+static void add_copies(struct facts *facts, const struct link_telemetry *telemetry)
 {
     uint64_t sum = 0;
 
-    json_builder_set_member_name(builder, "copies");
-    json_builder_begin_object(builder);
+    facts_begin(facts, "copies");
     for (unsigned kind = 0; kind < COPY_KIND_COUNT; kind++) {
-        json_builder_set_member_name(builder, copy_kind_name(kind));
-        json_builder_begin_object(builder);
-        json_add_integer(builder, "total", telemetry->copies[kind]);
-        json_add_number(builder, "per_frame",
-                        per_frame(telemetry->copies[kind], telemetry->frames));
-        json_builder_end_object(builder);
+        facts_begin(facts, copy_kind_name(kind));
+        facts_add_label(facts, "kind", copy_kind_name(kind));
+        facts_add_count(facts, "total", telemetry->copies[kind], "edged_copies_total",
+                        "Copies of a whole frame, by reason.");
+        facts_add_number(facts, "per_frame", per_frame(telemetry->copies[kind], telemetry->frames),
+                         NULL, NULL, NULL);
+        facts_end(facts);
         sum += telemetry->copies[kind];
     }
-    json_builder_end_object(builder);
-    json_add_number(builder, "copies_per_frame", per_frame(sum, telemetry->frames));
+    facts_end(facts);
+    facts_add_number(facts, "copies_per_frame", per_frame(sum, telemetry->frames), NULL, NULL,
+                     NULL);
 }
 
-// The stages that some view has needed so far.
-static void add_stages(JsonBuilder *builder, const struct link_telemetry *telemetry)
+// In JSON only the stages that some view has needed so far.
+static void add_stages(struct facts *facts, const struct link_telemetry *telemetry)
 {
-    json_builder_set_member_name(builder, "stages");
-    json_builder_begin_array(builder);
+    facts_begin_list(facts, "stages");
     for (unsigned kind = 0; kind < STAGE_KIND_COUNT; kind++) {
-        if (telemetry->stages[kind].runs + telemetry->stages[kind].shared > 0) {
-            json_builder_begin_object(builder);
-            json_add_string(builder, "name", stage_kind_name(kind));
-            json_add_integer(builder, "runs", telemetry->stages[kind].runs);
-            json_add_integer(builder, "shared", telemetry->stages[kind].shared);
-            json_builder_end_object(builder);
+        uint64_t runs = telemetry->stages[kind].runs, shared = telemetry->stages[kind].shared;
+
+        if (runs + shared == 0 && facts_are_json(facts)) {
+            continue;
+        }
+        facts_begin(facts, NULL);
+        facts_add_text(facts, "name", stage_kind_name(kind));
+        facts_add_label(facts, "stage", stage_kind_name(kind));
+        facts_add_count(facts, "runs", runs, "edged_stage_runs_total",
+                        "Times a stage was computed.");
+        facts_add_count(facts, "shared", shared, "edged_stage_shared_total",
+                        "Times a view had the result of another view's stage instead.");
+        facts_end(facts);
+    }
+    facts_end(facts);
+}
+
+static void add_box(struct facts *facts, const struct motion_box *box)
+{
+    facts_begin(facts, "box");
+    facts_add_count(facts, "x", box->x, NULL, NULL);
+    facts_add_count(facts, "y", box->y, NULL, NULL);
+    facts_add_count(facts, "width", box->width, NULL, NULL);
+    facts_add_count(facts, "height", box->height, NULL, NULL);
+    facts_end(facts);
+}
+
+static void add_region(struct facts *facts, const struct region *region)
+{
+    facts_begin(facts, NULL);
+    facts_add_text(facts, "name", region->name);
+    facts_add_label(facts, "region", region->name);
+    facts_add_flag(facts, "moving", region->moving, "edged_region_moving",
+                   "1 while motion in the region is an event, else 0.");
+    facts_add_number(facts, "share", region->share, "edged_region_share", "%.6f",
+                     "Moving pixels of the region's, 0 to 1.");
+    add_box(facts, &region->box);
+    facts_add_count(facts, "events", region->before + region->begun, "edged_region_events_total",
+                    "Motion events that began in the region.");
+    facts_end(facts);
+}
+
+static void add_regions(struct facts *facts, const struct regions *regions)
+{
+    facts_begin_list(facts, "regions");
+    for (size_t i = 0; i < regions->count; i++) {
+        if (regions->list[i].shown) {
+            add_region(facts, &regions->list[i]);
         }
     }
-    json_builder_end_array(builder);
+    facts_end(facts);
 }
 
-static void add_passed_over(JsonBuilder *builder, uint32_t encoders)
+void status_add_camera(struct facts *facts, const struct camera_facts *camera)
 {
-    json_builder_set_member_name(builder, "encoders_passed_over");
-    json_builder_begin_array(builder);
-    for (enum config_encoder encoder = 0; encoder < CONFIG_ENCODER_COUNT; encoder++) {
-        if (encoders >> encoder & 1) {
-            json_builder_add_string_value(builder, config_encoder_name(encoder));
-        }
-    }
-    json_builder_end_array(builder);
+    const struct link_telemetry *telemetry = camera->telemetry;
+
+    facts_add_text(facts, "name", camera->name);
+    facts_add_label(facts, "camera", camera->name);
+    add_state(facts, camera->state);
+    facts_add_text(facts, "error", camera->error);
+    facts_add_text(facts, "source", camera->source);
+    facts_add_text(facts, "path", telemetry->path);
+    facts_add_info(facts, "backend", telemetry->backend, "edged_camera_backend_info", "backend",
+                   "Always 1; what computes the camera's views, as a label.");
+    facts_add_text(facts, "gpu", camera->gpu);
+    facts_add_count(facts, "gpu_faults", camera->gpu_faults, "edged_camera_gpu_faults_total",
+                    "Times the GPU failed and the CPU went on.");
+    facts_add_count(facts, "encoder_hangs", camera->encoder_hangs,
+                    "edged_camera_encoder_hangs_total",
+                    "Times an encoder hung and the camera process was replaced.");
+    add_passed_over(facts, camera->encoders_passed_over);
+    facts_add_text(facts, "format", telemetry->format);
+    facts_add_count(facts, "width", telemetry->width, NULL, NULL);
+    facts_add_count(facts, "height", telemetry->height, NULL, NULL);
+    facts_add_number(facts, "fps", telemetry->fps_milli / 1e3, "edged_camera_frames_per_second",
+                     "%.6g", "Frames captured over the last second.");
+    facts_add_number(facts, "frame_age_s", camera->frame_age_s,
+                     "edged_camera_last_frame_age_seconds", "%.3f",
+                     "Time since the newest frame that the camera process told of, once a second.");
+    facts_add_count(facts, "frames", telemetry->frames, "edged_frames_total", "Frames captured.");
+    facts_add_count(facts, "dropped", telemetry->dropped, "edged_frames_dropped_total",
+                    "Frames the camera or the capture lost.");
+    facts_add_count(facts, "corrupted", telemetry->corrupted, "edged_frames_corrupted_total",
+                    "Frames delivered damaged and thrown away.");
+    facts_add_count(facts, "reconnects", telemetry->reconnects, "edged_reconnects_total",
+                    "Times the camera was opened again after it was lost.");
+    add_process(facts, camera);
+    add_copies(facts, telemetry);
+    add_stages(facts, telemetry);
+    add_regions(facts, camera->regions);
 }
 
-static void add_region(JsonBuilder *builder, const struct snapshot_region *region)
+static const char *const step_names[LATENCY_STEP_COUNT] = {
+    [LATENCY_CAPTURE] = "capture",
+    [LATENCY_COMPUTE] = "compute",
+    [LATENCY_ENCODE] = "encode",
+    [LATENCY_LINK] = "link",
+    [LATENCY_CAPTURE_TO_RTP] = "capture_to_rtp",
+};
+
+static void add_latency(struct facts *facts, const struct stream_statistics *statistics)
 {
-    json_builder_begin_object(builder);
-    json_add_string(builder, "name", region->name);
-    json_builder_set_member_name(builder, "moving");
-    json_builder_add_boolean_value(builder, region->moving);
-    json_add_number(builder, "share", region->share);
-    motion_add_box(builder, &region->box);
-    json_add_integer(builder, "events", (int64_t)region->events);
-    json_builder_end_object(builder);
-}
-
-static void add_usage(JsonBuilder *builder, const struct snapshot_usage *usage)
-{
-    json_add_number(builder, "cpu_s", usage->cpu_s);
-    json_add_integer(builder, "resident_bytes", (int64_t)usage->resident_bytes);
-}
-
-static void add_frame_age(JsonBuilder *builder, double frame_age_s)
-{
-    json_builder_set_member_name(builder, "frame_age_s");
-    if (frame_age_s < 0) {
-        json_builder_add_null_value(builder);
-    } else {
-        json_builder_add_double_value(builder, frame_age_s);
-    }
-}
-
-static void add_camera(JsonBuilder *builder, const struct snapshot_camera *camera)
-{
-    const struct link_telemetry *telemetry = &camera->telemetry;
-
-    json_builder_begin_object(builder);
-    json_add_string(builder, "name", camera->name);
-    json_add_string(builder, "state", camera->state);
-    json_add_string(builder, "error", camera->error[0] ? camera->error : telemetry->error);
-    json_add_string(builder, "source", camera->source);
-    json_add_string(builder, "path", telemetry->path);
-    json_add_string(builder, "backend", telemetry->backend);
-    json_add_string(builder, "gpu", telemetry->gpu);
-    json_add_integer(builder, "gpu_faults", camera->gpu_faults);
-    json_add_integer(builder, "encoder_hangs", camera->encoder_hangs);
-    add_passed_over(builder, camera->encoders_passed_over);
-    json_add_string(builder, "format", telemetry->format);
-    json_add_integer(builder, "width", telemetry->width);
-    json_add_integer(builder, "height", telemetry->height);
-    json_add_number(builder, "fps", telemetry->fps_milli / 1e3);
-    add_frame_age(builder, camera->frame_age_s);
-    json_add_integer(builder, "frames", telemetry->frames);
-    json_add_integer(builder, "dropped", telemetry->dropped);
-    json_add_integer(builder, "corrupted", telemetry->corrupted);
-    json_add_integer(builder, "reconnects", telemetry->reconnects);
-    json_builder_set_member_name(builder, "process");
-    json_builder_begin_object(builder);
-    json_add_integer(builder, "pid", camera->pid);
-    json_add_integer(builder, "restarts", camera->process_restarts);
-    add_usage(builder, &camera->usage);
-    json_builder_end_object(builder);
-    add_copies(builder, telemetry);
-    add_stages(builder, telemetry);
-    json_builder_set_member_name(builder, "regions");
-    json_builder_begin_array(builder);
-    for (size_t i = 0; i < camera->region_count; i++) {
-        add_region(builder, &camera->regions[i]);
-    }
-    json_builder_end_array(builder);
-    json_builder_end_object(builder);
-}
-
-static void add_latency(JsonBuilder *builder, const char *name, const struct histogram *histogram)
-{
-    json_builder_set_member_name(builder, name);
-    json_builder_begin_object(builder);
-    json_add_number(builder, "p50", histogram_percentile_ms(histogram, 0.50));
-    json_add_number(builder, "p95", histogram_percentile_ms(histogram, 0.95));
-    json_add_number(builder, "p99", histogram_percentile_ms(histogram, 0.99));
-    json_add_number(builder, "mean",
-                    histogram->count ? histogram->sum_s / histogram->count * 1e3 : 0);
-    json_add_integer(builder, "count", histogram->count);
-    json_builder_end_object(builder);
-}
-
-static void add_mount(JsonBuilder *builder, const struct snapshot *snapshot,
-                      const struct snapshot_mount *mount)
-{
-    g_autofree char *url = g_strconcat(snapshot->rtsp_url, mount->path, NULL);
-
-    json_builder_begin_object(builder);
-    json_add_string(builder, "path", mount->path);
-    json_add_string(builder, "url", url);
-    json_add_string(builder, "alias", mount->has_alias ? SNAPSHOT_ALIAS_PATH : "");
-    json_add_string(builder, "camera", mount->camera);
-    json_add_string(builder, "view", mount->view);
-    json_add_string(builder, "kind", mount->kind);
-    json_add_string(builder, "encoder", mount->encoder);
-    json_add_string(builder, "governor", mount->governor);
-    json_add_integer(builder, "viewers", mount->viewers);
-    json_add_string(builder, "multicast", mount->multicast);
-    json_add_integer(builder, "bitrate_kbps", mount->bitrate_kbps);
-    json_add_integer(builder, "access_units", mount->access_units);
-    json_add_integer(builder, "key_frames", mount->key_frames);
-    json_add_integer(builder, "bytes", mount->bytes);
-    json_add_integer(builder, "encoded", mount->encoded);
-    json_add_integer(builder, "dropped", mount->dropped);
-    json_add_integer(builder, "bad_timestamps", mount->bad_timestamps);
-    json_builder_set_member_name(builder, "latency_ms");
-    json_builder_begin_object(builder);
+    facts_begin(facts, "latency_ms");
     for (unsigned step = 0; step < LATENCY_STEP_COUNT; step++) {
-        add_latency(builder, latency_step_name(step), &mount->latency[step]);
+        bool is_whole = step == LATENCY_CAPTURE_TO_RTP;
+
+        facts_begin(facts, step_names[step]);
+        facts_add_label(facts, "step", step_names[step]);
+        facts_add_histogram(facts, &statistics->latency[step], is_whole,
+                            is_whole ? "edged_latency_seconds" : "edged_step_seconds",
+                            is_whole ? "Time from the camera's time stamp to the packetizer."
+                                     : "Time a frame spends in a step of its way.");
+        facts_end(facts);
     }
-    json_builder_end_object(builder);
-    json_builder_end_object(builder);
+    facts_end(facts);
 }
 
-static void add_certificate(JsonBuilder *builder, const struct snapshot *snapshot)
+void status_add_mount(struct facts *facts, const struct mount_facts *mount)
 {
-    json_builder_set_member_name(builder, "certificate");
-    if (!snapshot->fingerprint[0]) {
-        json_builder_add_null_value(builder);
-        return;
-    }
-    json_builder_begin_object(builder);
-    json_add_string(builder, "fingerprint", snapshot->fingerprint);
-    json_add_time(builder, "expires", snapshot->certificate_expires_s * NS_PER_S);
-    json_builder_end_object(builder);
-}
+    const struct stream_statistics *statistics = &mount->statistics;
+    g_autofree char *url = g_strconcat(mount->rtsp_url, mount->path, NULL);
 
-char *status_json(const struct snapshot *snapshot)
-{
-    g_autoptr(JsonBuilder) builder = json_builder_new();
-    g_autoptr(JsonNode) root = NULL;
-
-    json_builder_begin_object(builder);
-    json_add_string(builder, "version", EDGED_VERSION);
-    json_add_number(builder, "uptime_s", round(snapshot->uptime_s * 10) / 10);
-    json_add_string(builder, "backend", snapshot->backend);
-    json_add_string(builder, "rtsp", snapshot->rtsp_url);
-    json_add_string(builder, "rtsps", snapshot->rtsps_url);
-    json_add_string(builder, "http", snapshot->http_url);
-    add_certificate(builder, snapshot);
-    json_add_string(builder, "certificate_error", snapshot->certificate_error);
-    json_add_integer(builder, "viewers", snapshot->viewers);
-    json_builder_set_member_name(builder, "logins");
-    json_builder_begin_object(builder);
-    json_add_integer(builder, "failed", (int64_t)snapshot->failed_logins);
-    json_add_integer(builder, "throttled", (int64_t)snapshot->throttled_logins);
-    json_builder_end_object(builder);
-    json_builder_set_member_name(builder, "configuration");
-    reload_verdict_add(builder, &snapshot->configuration);
-    json_builder_set_member_name(builder, "process");
-    json_builder_begin_object(builder);
-    add_usage(builder, &snapshot->usage);
-    json_builder_end_object(builder);
-    status_add_board(builder, snapshot);
-    json_builder_set_member_name(builder, "cameras");
-    json_builder_begin_array(builder);
-    for (size_t i = 0; i < snapshot->camera_count; i++) {
-        add_camera(builder, &snapshot->cameras[i]);
-    }
-    json_builder_end_array(builder);
-    json_builder_set_member_name(builder, "mounts");
-    json_builder_begin_array(builder);
-    for (size_t i = 0; i < snapshot->mount_count; i++) {
-        add_mount(builder, snapshot, &snapshot->mounts[i]);
-    }
-    json_builder_end_array(builder);
-    json_builder_end_object(builder);
-    root = json_builder_get_root(builder);
-    return json_text(root, true);
+    facts_add_text(facts, "path", mount->path);
+    facts_add_text(facts, "url", url);
+    facts_add_text(facts, "alias", mount->alias);
+    facts_add_text(facts, "camera", mount->camera);
+    facts_add_label(facts, "camera", mount->camera);
+    facts_add_text(facts, "view", mount->view);
+    facts_add_label(facts, "view", mount->view);
+    facts_add_text(facts, "kind", mount->kind);
+    facts_add_text(facts, "encoder", statistics->encoder);
+    facts_add_text(facts, "governor", statistics->governor);
+    facts_add_count(facts, "viewers", mount->viewers, "edged_mount_viewers",
+                    "RTSP sessions that play this view.");
+    facts_add_text(facts, "multicast", mount->multicast);
+    facts_add_count(facts, "bitrate_kbps", statistics->bitrate_kbps, NULL, NULL);
+    facts_add_count(facts, NULL, statistics->bitrate_kbps * UINT64_C(125),
+                    "edged_mount_bytes_per_second", "Encoded bytes over the last second.");
+    facts_add_count(facts, "access_units", statistics->access_units, "edged_access_units_total",
+                    "Encoded frames received from the camera process.");
+    facts_add_count(facts, "key_frames", statistics->key_frames, "edged_key_frames_total",
+                    "Key frames among the access units.");
+    facts_add_count(facts, "bytes", statistics->bytes, "edged_stream_bytes_total",
+                    "Bytes of the access units.");
+    facts_add_count(facts, "encoded", statistics->encoded, "edged_encoded_total",
+                    "Frames the camera process encoded.");
+    facts_add_count(facts, "dropped", statistics->dropped, "edged_encoded_dropped_total",
+                    "Frames computed or encoded too late to be sent.");
+    facts_add_count(facts, "bad_timestamps", statistics->bad_timestamps,
+                    "edged_bad_timestamps_total",
+                    "Access units that claimed to be captured in the future or over 10 s ago.");
+    add_latency(facts, statistics);
 }

@@ -1,14 +1,73 @@
-// The two texts the control socket serves, made from a snapshot.
+// What edged tells of itself: GET /v1/status and GET /metrics, from the same facts.
+//
+// status.c is the table of facts: it has one function an object, with a call for each fact. The
+// fields of the JSON are a contract, documented in edgectl(1), and so are the names of metrics:
+// more may be added, none renamed or removed.
+//
+// A view has 25 series of latency: a histogram of the whole way in buckets that grow by 1.8 (17
+// series), and of each of its four steps the sum and the count, a mean over any time (8 series).
 #pragma once
 
-#include "daemon/front/status/snapshot.h"
+#include "daemon/front/events/regions.h"
+#include "daemon/front/reload_verdict.h"
+#include "daemon/front/status/facts.h"
+#include "daemon/front/stream/stream.h"
+#include "daemon/link/messages.h"
 
-#include <json-glib/json-glib.h>
+#include <sys/types.h>
 
-// GET /v1/status: JSON, documented in edgectl(1). The caller g_free()s the result.
-char *status_json(const struct snapshot *snapshot);
-// GET /metrics: Prometheus text format 0.0.4. The caller g_free()s the result.
-char *status_metrics(const struct snapshot *snapshot);
-// The parts of both that tell of the board; nothing while no camera process has told of it.
-void status_add_board(JsonBuilder *builder, const struct snapshot *snapshot);
-void status_add_board_metrics(GString *text, const struct snapshot *snapshot);
+// What a process has used since it was started.
+struct process_usage {
+    double cpu_s;            // of all its threads
+    uint64_t resident_bytes; // memory that it has in RAM
+};
+
+// The objects, as they are now. Everything that these point to is borrowed.
+struct front_facts {
+    double uptime_s;
+    const char *backend; // "cuda" if a camera's views are computed by it, else "cpu"
+    char rtsp_url[160], rtsps_url[160], http_url[160]; // "https://127.0.0.1:9854"; "": not served
+    const char *fingerprint; // of the certificate, "SHA-256 3F:A0:…"; "": nothing is encrypted
+    int64_t certificate_expires_s; // its last moment, since 1970
+    const char *certificate_error; // why nothing is encrypted though it should be; ""
+    unsigned viewers;
+    uint64_t failed_logins;    // a wrong user or password, of RTSP and the control API
+    uint64_t throttled_logins; // not checked, because too many had failed before
+    const struct reload_verdict *configuration;
+    struct process_usage usage;
+};
+
+struct camera_facts {
+    const char *name, *source; // as in the configuration
+    const char *state;         // "starting", "live", "no signal", "hanging", "restarting", "failed"
+    const char *error, *gpu;   // "": none
+    pid_t pid;                 // of the camera process; 0: none
+    struct process_usage usage;
+    uint64_t process_restarts;
+    uint64_t gpu_faults;           // times the GPU failed and the CPU went on
+    uint64_t encoder_hangs;        // times an encoder hung and the process was replaced
+    uint32_t encoders_passed_over; // a bit for each enum config_encoder that hung lately
+    double frame_age_s;            // since the newest frame in its process's telemetry; NAN: none
+    const struct link_telemetry *telemetry; // the newest
+    const struct regions *regions;
+};
+
+struct mount_facts {
+    const char *rtsp_url;             // of the server
+    const char *path;                 // "/front/edges"
+    const char *alias;                // a second path; "": none
+    const char *camera, *view, *kind; // "front", "edges", "edges"
+    unsigned viewers;
+    char multicast[32]; // the group it is sent to, "239.255.4.1:5004"; "": none
+    struct stream_statistics statistics;
+};
+
+// Reads what the kernel counts for a process; 0 where there is none.
+struct process_usage process_usage_read(pid_t pid);
+
+// Each adds the facts of one object to the object that `facts` has begun.
+void status_add_front(struct facts *facts, const struct front_facts *front);
+void status_add_camera(struct facts *facts, const struct camera_facts *camera);
+void status_add_mount(struct facts *facts, const struct mount_facts *mount);
+// Adds the object "board", as a camera process told of it.
+void status_add_board(struct facts *facts, const struct heat *heat);

@@ -17,18 +17,6 @@
 #define FRESHNESS_PAUSE_NS (1500 * NS_PER_MS)
 #define FRESHNESS_INTERVAL_MAX_NS (20 * NS_PER_S)
 
-// What a stream counts: frames, bytes, bitrate over the last second, latency of each step.
-struct statistics {
-    uint64_t access_units, key_frames, bytes;
-    uint64_t encoded, dropped; // by the camera process
-    uint64_t bad_timestamps;   // of access units that claim an impossible time of capture
-    char encoder[24], governor[24];
-    int64_t window_began_ns; // of the running second
-    uint64_t window_bytes;
-    uint32_t bitrate_kbps; // of the second before
-    struct histogram latency[LATENCY_STEP_COUNT];
-};
-
 struct stream {
     int references;
     char path[80];
@@ -47,7 +35,7 @@ struct stream {
     bool interrupted;           // the slates play
     bool broken;                // a key frame has to come next
     int64_t first_slate_ns;     // when readers that got nothing are to have a slate
-    struct statistics statistics;
+    struct stream_statistics statistics;
 };
 
 int stream_new(const char *path, const struct payloader_ops *payloader, uint32_t bitrate_kbps,
@@ -298,7 +286,7 @@ int stream_take_slate(struct stream *stream, uint8_t *payload, size_t size)
     return r;
 }
 
-static void add_to_bitrate(struct statistics *statistics, uint64_t bytes, int64_t now_ns)
+static void add_to_bitrate(struct stream_statistics *statistics, uint64_t bytes, int64_t now_ns)
 {
     int64_t elapsed_ns = now_ns - statistics->window_began_ns;
 
@@ -319,7 +307,8 @@ static int64_t clamp(int64_t value, int64_t least, int64_t most)
     return value < least ? least : value > most ? most : value;
 }
 
-static void mend_times(struct statistics *statistics, struct link_access_unit *unit, int64_t now_ns)
+static void mend_times(struct stream_statistics *statistics, struct link_access_unit *unit,
+                       int64_t now_ns)
 {
     int64_t captured_ns = clamp(unit->captured_ns, now_ns - OLDEST_NS, now_ns);
 
@@ -334,8 +323,8 @@ static void mend_times(struct statistics *statistics, struct link_access_unit *u
 // counted, but say nothing about latency. The times come from a camera process and are not trusted:
 // they are corrected so that `unit` was captured within the last 10 s, and that no step of its life
 // is earlier than the one before.
-static void count_unit(struct statistics *statistics, struct link_access_unit *unit, uint64_t bytes,
-                       int64_t now_ns)
+static void count_unit(struct stream_statistics *statistics, struct link_access_unit *unit,
+                       uint64_t bytes, int64_t now_ns)
 {
     mend_times(statistics, unit, now_ns);
     statistics->access_units++;
@@ -482,20 +471,11 @@ bool stream_is_described(const struct stream *stream)
     return stream->payloader->is_described(&stream->sets);
 }
 
-void stream_describe(const struct stream *stream, struct snapshot_mount *mount)
+void stream_count(const struct stream *stream, struct stream_statistics *ret_statistics)
 {
-    const struct statistics *statistics = &stream->statistics;
-    bool idle = clock_now_ns() - statistics->window_began_ns > 2 * NS_PER_S;
-
-    snprintf(mount->path, sizeof mount->path, "%s", stream->path);
-    mount->access_units = statistics->access_units;
-    mount->key_frames = statistics->key_frames;
-    mount->bytes = statistics->bytes;
-    mount->encoded = statistics->encoded;
-    mount->dropped = statistics->dropped + stream->ring.skipped;
-    mount->bad_timestamps = statistics->bad_timestamps;
-    mount->bitrate_kbps = idle ? 0 : statistics->bitrate_kbps;
-    memcpy(mount->encoder, statistics->encoder, sizeof mount->encoder);
-    memcpy(mount->governor, statistics->governor, sizeof mount->governor);
-    memcpy(mount->latency, statistics->latency, sizeof mount->latency);
+    *ret_statistics = stream->statistics;
+    ret_statistics->dropped += stream->ring.skipped;
+    if (clock_now_ns() - stream->statistics.window_began_ns > 2 * NS_PER_S) {
+        ret_statistics->bitrate_kbps = 0;
+    }
 }

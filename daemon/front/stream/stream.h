@@ -5,7 +5,7 @@
 // Main loop only.
 #pragma once
 
-#include "daemon/front/status/snapshot.h"
+#include "daemon/front/status/histogram.h"
 #include "daemon/front/stream/demand.h"
 #include "daemon/front/stream/payloader.h"
 #include "daemon/front/stream/reader.h"
@@ -14,6 +14,30 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+// Steps of a frame's life. capture: pts to grabbed; compute: to view done; encode: to access unit
+// done; link: to received by the front; capture_to_rtp: pts to handed to the payloader.
+enum latency_step {
+    LATENCY_CAPTURE,
+    LATENCY_COMPUTE,
+    LATENCY_ENCODE,
+    LATENCY_LINK,
+    LATENCY_CAPTURE_TO_RTP,
+    LATENCY_STEP_COUNT,
+};
+
+// What a stream counts: frames, bytes, bitrate over the last second, latency of each step.
+struct stream_statistics {
+    uint64_t access_units, key_frames, bytes;
+    uint64_t encoded;        // by the camera process
+    uint64_t dropped;        // by the camera process, and of what is kept for readers
+    uint64_t bad_timestamps; // of access units that claim an impossible time of capture
+    char encoder[24], governor[24];
+    int64_t window_began_ns; // of the running second
+    uint64_t window_bytes;
+    uint32_t bitrate_kbps; // of the second before; 0: nothing came
+    struct histogram latency[LATENCY_STEP_COUNT];
+};
 
 // `path` is "/camera/view"; `payloader` that of its codec; `bitrate_kbps` as for
 // stream_set_bitrate(). 0 or -ENOMEM.
@@ -70,8 +94,8 @@ unsigned stream_description_version(const struct stream *stream);
 // The parameter sets are there: DESCRIBE can be answered.
 bool stream_is_described(const struct stream *stream);
 
-// Fills the counters, bitrate and histograms of `mount`.
-void stream_describe(const struct stream *stream, struct snapshot_mount *mount);
+// What it has counted so far.
+void stream_count(const struct stream *stream, struct stream_statistics *ret_statistics);
 
 // Notices when frames that should keep coming have stopped. All times are CLOCK_MONOTONIC.
 struct freshness {

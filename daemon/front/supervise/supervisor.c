@@ -2,12 +2,14 @@
 
 #include "daemon/common/log.h"
 #include "daemon/common/log_limit.h"
+#include "daemon/front/status/status.h"
 #include "daemon/front/supervise/camera_link.h"
 #include "daemon/front/supervise/gpu_retry.h"
 #include "daemon/front/supervise/process.h"
 
 #include <errno.h>
 #include <glib.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -649,7 +651,7 @@ const char *supervisor_refusal(const struct supervisor *supervisor)
                : "";
 }
 
-void supervisor_describe(const struct supervisor *supervisor, struct snapshot_camera *camera)
+void supervisor_describe(const struct supervisor *supervisor, struct camera_facts *camera)
 {
     static const char *const state_names[LINK_CAMERA_STATE_COUNT] = {
         [LINK_CAMERA_STARTING] = "starting",   [LINK_CAMERA_LIVE] = "live",
@@ -664,24 +666,21 @@ void supervisor_describe(const struct supervisor *supervisor, struct snapshot_ca
                             ? "starting"
                             : "restarting";
 
-    snprintf(camera->name, sizeof camera->name, "%s", supervisor->name);
-    snprintf(camera->state, sizeof camera->state, "%s", state);
-    snprintf(camera->error, sizeof camera->error, "%s",
-             supervisor->state == SUPERVISOR_RUNNING ? supervisor->telemetry.error
-                                                     : supervisor->error.text);
+    camera->name = supervisor->name;
+    camera->state = state;
+    camera->error = supervisor->state == SUPERVISOR_RUNNING ? supervisor->telemetry.error
+                                                            : supervisor->error.text;
+    camera->gpu =
+        supervisor->gpu_error.text[0] ? supervisor->gpu_error.text : supervisor->telemetry.gpu;
     camera->pid = supervisor->process.pid;
     camera->process_restarts = supervisor->restarts;
     camera->gpu_faults = supervisor->gpu_faults;
     camera->encoder_hangs = supervisor->encoder_hangs;
     camera->encoders_passed_over = encoders_passed_over(supervisor);
-    camera->telemetry = supervisor->telemetry;
     camera->frame_age_s =
         supervisor->telemetry.last_frame_ns
             ? (double)(clock_now_ns() - supervisor->telemetry.last_frame_ns) / (double)NS_PER_S
-            : -1;
-    regions_describe(&supervisor->regions, camera);
-    if (supervisor->gpu_error.text[0]) {
-        snprintf(camera->telemetry.gpu, sizeof camera->telemetry.gpu, "%.255s",
-                 supervisor->gpu_error.text);
-    }
+            : NAN;
+    camera->telemetry = &supervisor->telemetry;
+    camera->regions = &supervisor->regions;
 }

@@ -26,12 +26,12 @@
 
 #include "config/config.h"
 #include "daemon/front/events/regions.h"
-#include "daemon/front/status/snapshot.h"
 #include "daemon/front/stream/stream.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
+struct camera_facts;
 struct supervisor;
 
 struct supervisor_environment {
@@ -82,5 +82,5 @@ bool supervisor_lacks_encoder(const struct supervisor *supervisor, size_t view);
 // Borrowed until the process says something again.
 const char *supervisor_refusal(const struct supervisor *supervisor);
 
-// Fills all of `camera` but the source.
-void supervisor_describe(const struct supervisor *supervisor, struct snapshot_camera *camera);
+// Fills all of `camera` but the source and the usage.
+void supervisor_describe(const struct supervisor *supervisor, struct camera_facts *camera);

@@ -5,7 +5,7 @@
 
 #include "daemon/front/control/control.h"
 #include "daemon/front/control/control_endpoint.h"
-#include "tests/unit/daemon/filled_snapshot.h"
+#include "tests/unit/daemon/filled_facts.h"
 
 #include <glib-unix.h>
 #include <glib/gstdio.h>
@@ -17,18 +17,23 @@
 struct fixture {
     char *folder, *path;
     struct control *control;
-    unsigned snapshots;    // taken by the server
-    enum config_role role; // of their mount
+    unsigned texts;        // asked for by the server
+    enum config_role role; // the least that is shown the first camera
 };
 
-static inline struct snapshot *take_snapshot(void *context)
+static inline char *write_status(void *context, enum facts_format format, enum config_role role)
 {
     struct fixture *fixture = context;
-    struct snapshot *snapshot = filled_snapshot();
 
-    fixture->snapshots++;
-    snapshot->mounts[0].role = fixture->role;
-    return snapshot;
+    fixture->texts++;
+    return filled_text(format, HOSTILE_NAME, role >= fixture->role);
+}
+
+static inline char *list_mounts(void *context, enum config_role role)
+{
+    const struct fixture *fixture = context;
+
+    return g_strdup(role >= fixture->role ? "rtsp://127.0.0.1:8554/front/edges" : "none");
 }
 
 static inline char *refuse_filter(void *context, enum config_role role, const char *camera,
@@ -54,7 +59,8 @@ static inline int setup(void **state)
 
     fixture->folder = g_dir_make_tmp("edged-XXXXXX", NULL);
     fixture->path = g_build_filename(fixture->folder, "control.sock", NULL);
-    const struct control_front front = {take_snapshot, refuse_reload, refuse_filter, fixture};
+    const struct control_front front = {write_status, list_mounts, refuse_reload, refuse_filter,
+                                        fixture};
 
     assert_int_equal(control_new(fixture->path, &front, NULL, &error, &fixture->control), 0);
     *state = fixture;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "config/config.h"
+#include "daemon/front/status/status.h"
 #include "daemon/front/supervise/supervisor.h"
 #include "tests/unit/fake_path.h"
 #include "tests/unit/stopwatch.h"
@@ -104,9 +105,9 @@ static inline int tear_down(void **state)
     return 0;
 }
 
-static inline struct snapshot_camera describe(struct fixture *fixture)
+static inline struct camera_facts describe(struct fixture *fixture)
 {
-    struct snapshot_camera camera = {0};
+    struct camera_facts camera = {0};
 
     supervisor_describe(fixture->supervisor, &camera);
     return camera;
@@ -156,10 +157,10 @@ static inline bool is_stopped(struct fixture *fixture)
 
 static inline bool has_frames(struct fixture *fixture)
 {
-    struct snapshot_mount mount = {0};
+    struct stream_statistics counted = {0};
 
-    stream_describe(fixture->stream, &mount);
-    return mount.access_units >= 10;
+    stream_count(fixture->stream, &counted);
+    return counted.access_units >= 10;
 }
 
 static inline void start(struct fixture *fixture, const char *mood)

@@ -89,7 +89,8 @@ static inline void write_users(const struct tcp *tcp)
 static inline int setup_tcp(void **state, const char *text)
 {
     struct tcp *tcp = g_new0(struct tcp, 1);
-    const struct control_front front = {take_snapshot, count_reload, refuse_filter, tcp};
+    const struct control_front front = {write_status, list_mounts, count_reload, refuse_filter,
+                                        tcp};
     struct error error = {0};
 
     signal(SIGPIPE, SIG_IGN);

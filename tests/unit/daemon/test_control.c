@@ -23,7 +23,7 @@ TEST(test_status_is_json_of_now, setup, teardown)
                 g_str_has_prefix(reply, "HTTP/1.1 200 "));
     assert_non_null(strstr(reply, "\r\nContent-Type: application/json\r\n"));
     assert_json(body_of(reply), "cameras");
-    assert_int_equal(fixture->snapshots, 1);
+    assert_int_equal(fixture->texts, 1);
 }
 
 TEST(test_metrics_declare_the_text_format, setup, teardown)
@@ -123,7 +123,7 @@ TEST(test_a_huge_header_is_refused_and_harms_nobody, setup, teardown)
     g_autofree char *reply = ask(fixture, request);
 
     assert_non_null(strstr(reply, " 431 "));
-    assert_int_equal(fixture->snapshots, 0);
+    assert_int_equal(fixture->texts, 0);
     assert_still_serves(fixture);
 }
 
@@ -184,7 +184,8 @@ TEST(test_a_server_that_cannot_start_leaves_nothing_behind, setup, teardown)
     g_autofree char *path = g_strconcat(fixture->path, "2", NULL);
     int next = dup(STDOUT_FILENO), lowest;
     struct rlimit before, one_more = {.rlim_cur = next + 1};
-    const struct control_front front = {take_snapshot, refuse_reload, refuse_filter, fixture};
+    const struct control_front front = {write_status, list_mounts, refuse_reload, refuse_filter,
+                                        fixture};
     struct control *control = NULL;
     struct error error = {0};
 

@@ -6,7 +6,7 @@
 #include "daemon/ctl/commands.h"
 #include "daemon/front/control/control.h"
 #include "daemon/front/control/control_endpoint.h"
-#include "tests/unit/daemon/filled_snapshot.h"
+#include "tests/unit/daemon/filled_facts.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -113,18 +113,15 @@ static int call_at_path(struct fixture *fixture, const char *options)
     return call_status(fixture, arguments);
 }
 
-static struct snapshot *take_snapshot(void *context)
+static char *write_status(void *context, enum facts_format format, enum config_role role)
 {
-    struct snapshot *snapshot = filled_snapshot();
-
-    (void)context;
-    strcpy(snapshot->cameras[1].name, "back");
-    return snapshot;
+    (void)context, (void)role;
+    return filled_text(format, "back", true);
 }
 
 static struct control *serve(struct fixture *fixture)
 {
-    const struct control_front front = {.snapshot = take_snapshot};
+    const struct control_front front = {.status = write_status};
     struct control *control = NULL;
 
     assert_int_equal(control_new(fixture->path, &front, NULL, NULL, &control), 0);

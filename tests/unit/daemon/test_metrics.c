@@ -1,9 +1,9 @@
 // The metrics, read by a strict parser of the Prometheus text format 0.0.4, against the literals of
-// a filled snapshot.
+// filled facts.
 #include "tests/unit/unit.h"
 
 #include "daemon/front/status/status.h"
-#include "tests/unit/daemon/filled_snapshot.h"
+#include "tests/unit/daemon/filled_facts.h"
 
 #include <glib.h>
 #include <stdbool.h>
@@ -123,13 +123,11 @@ static void read_sample(struct exposition *exposition, const char *line)
 static int setup(void **state)
 {
     struct exposition *exposition = g_new0(struct exposition, 1);
-    struct snapshot *snapshot = filled_snapshot();
-    g_autofree char *text = status_metrics(snapshot);
+    g_autofree char *text = filled_text(FACTS_METRICS, HOSTILE_NAME, true);
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
 
     exposition->series = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     exposition->families = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    snapshot_free(snapshot);
     assert_true(g_str_has_suffix(text, "\n"));
     assert_true(g_utf8_validate(text, -1, NULL));
     for (char **line = lines; line[1]; line++) {
@@ -255,11 +253,9 @@ TEST(test_promtool_has_nothing_to_object_to)
     if (!found) {
         SKIP("promtool is not installed: apt install prometheus has it");
     }
-    struct snapshot *snapshot = filled_snapshot();
-    g_autofree char *text = status_metrics(snapshot);
+    g_autofree char *text = filled_text(FACTS_METRICS, HOSTILE_NAME, true);
     FILE *pipe = popen("promtool check metrics", "w");
 
-    snapshot_free(snapshot);
     assert_non_null(pipe);
     fputs(text, pipe);
     assert_int_equal(pclose(pipe), 0);

@@ -49,7 +49,7 @@ TEST(test_a_slow_viewer_loses_frames_and_no_sequence_number, set_up_playing_view
      tear_down_viewer)
 {
     struct sender_bed *bed = *state;
-    struct snapshot_mount mount = {0};
+    struct stream_statistics counted = {0};
     int64_t now_ns = clock_now_ns();
 
     bed->room = 2;
@@ -65,8 +65,8 @@ TEST(test_a_slow_viewer_loses_frames_and_no_sequence_number, set_up_playing_view
     assert_sequence(bed, 0);
     assert_int_equal(bed->sent[3].first, 0x7c); // a fragment of importance 3: of an IDR picture
     assert_int_equal(bed->count, 3 + 10 * ((100000 - 1 + 1397) / 1398));
-    stream_describe(bed->stream, &mount);
-    assert_int_equal(mount.dropped, 40);
+    stream_count(bed->stream, &counted);
+    assert_int_equal(counted.dropped, 40);
 }
 
 TEST(test_one_that_takes_nothing_for_9_s_has_stalled, set_up_playing_viewer, tear_down_viewer)

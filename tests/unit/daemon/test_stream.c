@@ -183,7 +183,7 @@ TEST(test_times_that_cannot_be_true_are_mended_and_counted, set_up_playing, tear
 {
     static const int64_t lies_ns[] = {INT64_MAX - NS_PER_S, INT64_MIN, -1};
     struct fixture *fixture = *state;
-    struct snapshot_mount mount = {0};
+    struct stream_statistics counted = {0};
     int64_t begin_ns = clock_now_ns();
 
     for (size_t i = 0; i < ARRAY_LENGTH(lies_ns); i++) {
@@ -193,15 +193,16 @@ TEST(test_times_that_cannot_be_true_are_mended_and_counted, set_up_playing, tear
     int64_t now_ns = clock_now_ns();
     send_frame(fixture, false, now_ns, 12);
     assert_int_equal(next_frame(fixture).captured_ns, now_ns);
-    stream_describe(fixture->stream, &mount);
-    assert_int_equal(mount.bad_timestamps, ARRAY_LENGTH(lies_ns));
-    assert_float_equal(mount.latency[LATENCY_LINK].sum_s, 20, 1e-6); // of the two in the past
+    stream_count(fixture->stream, &counted);
+    assert_int_equal(counted.bad_timestamps, ARRAY_LENGTH(lies_ns));
+    assert_float_equal(counted.latency[LATENCY_LINK].sum_s, 20,
+                       1e-6); // of the two in the past
 }
 
 TEST(test_a_reader_that_stalls_loses_frames_up_to_a_key_frame, set_up_playing, tear_down)
 {
     struct fixture *fixture = *state;
-    struct snapshot_mount mount = {0};
+    struct stream_statistics counted = {0};
     int64_t now_ns = clock_now_ns();
 
     send_frame(fixture, true, now_ns, 11);
@@ -211,8 +212,8 @@ TEST(test_a_reader_that_stalls_loses_frames_up_to_a_key_frame, set_up_playing, t
     }
     unsigned asked = fixture->key_frame_demands;
     assert_int_equal(next_frame(fixture).mark, -1);
-    stream_describe(fixture->stream, &mount);
-    assert_int_equal(mount.dropped, 188);
+    stream_count(fixture->stream, &counted);
+    assert_int_equal(counted.dropped, 188);
     send_frame(fixture, false, now_ns, 200);
     assert_int_equal(next_frame(fixture).mark, -1);
     // At the latest the next frame asks for one.
@@ -331,7 +332,7 @@ TEST(test_a_key_frame_describes_the_stream, set_up, tear_down)
 TEST(test_what_was_sent_is_counted, set_up_playing, tear_down)
 {
     struct fixture *fixture = *state;
-    struct snapshot_mount mount = {0};
+    struct stream_statistics counted = {0};
 
     for (uint8_t i = 0; i < 10; i++) {
         send_frame(fixture, i % 5 == 0, clock_now_ns() - 20 * NS_PER_MS, 11);
@@ -339,23 +340,23 @@ TEST(test_what_was_sent_is_counted, set_up_playing, tear_down)
     stream_note_sent(fixture->stream, reader_peek(&fixture->taker.reader));
     stream_note_sent(fixture->stream, &(struct unit){.slate = true, .captured_ns = 0});
     stream_set_view_counters(fixture->stream, 12, 2, "x264enc", "rate 1/2");
-    stream_describe(fixture->stream, &mount);
-    assert_string_equal(mount.path, "/front/edges");
-    assert_string_equal(mount.encoder, "x264enc");
-    assert_int_equal(mount.access_units, 10);
-    assert_int_equal(mount.key_frames, 2);
-    assert_int_equal(mount.bytes, 10000);
-    assert_int_equal(mount.encoded, 12);
-    assert_int_equal(mount.dropped, 2);
+    stream_count(fixture->stream, &counted);
+    assert_string_equal(stream_path(fixture->stream), "/front/edges");
+    assert_string_equal(counted.encoder, "x264enc");
+    assert_int_equal(counted.access_units, 10);
+    assert_int_equal(counted.key_frames, 2);
+    assert_int_equal(counted.bytes, 10000);
+    assert_int_equal(counted.encoded, 12);
+    assert_int_equal(counted.dropped, 2);
     // 1 ms, 2 ms, 3 ms, and the 14 ms that are left of 20.
-    assert_int_equal(mount.latency[LATENCY_CAPTURE].count, 10);
-    assert_float_equal(mount.latency[LATENCY_CAPTURE].sum_s, 0.010, 1e-9);
-    assert_float_equal(mount.latency[LATENCY_COMPUTE].sum_s, 0.020, 1e-9);
-    assert_float_equal(mount.latency[LATENCY_ENCODE].sum_s, 0.030, 1e-9);
-    assert_in_range(mount.latency[LATENCY_LINK].sum_s * 1000, 139,
+    assert_int_equal(counted.latency[LATENCY_CAPTURE].count, 10);
+    assert_float_equal(counted.latency[LATENCY_CAPTURE].sum_s, 0.010, 1e-9);
+    assert_float_equal(counted.latency[LATENCY_COMPUTE].sum_s, 0.020, 1e-9);
+    assert_float_equal(counted.latency[LATENCY_ENCODE].sum_s, 0.030, 1e-9);
+    assert_in_range(counted.latency[LATENCY_LINK].sum_s * 1000, 139,
                     at_most_ns(190 * NS_PER_MS) / NS_PER_MS);
-    assert_int_equal(mount.latency[LATENCY_CAPTURE_TO_RTP].count, 1);
-    assert_in_range(mount.latency[LATENCY_CAPTURE_TO_RTP].sum_s * 1000, 20,
+    assert_int_equal(counted.latency[LATENCY_CAPTURE_TO_RTP].count, 1);
+    assert_in_range(counted.latency[LATENCY_CAPTURE_TO_RTP].sum_s * 1000, 20,
                     at_most_ns(500 * NS_PER_MS) / NS_PER_MS);
 }
 

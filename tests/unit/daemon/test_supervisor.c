@@ -49,7 +49,7 @@ static bool is_live_again(struct fixture *fixture)
 TEST(test_a_killed_process_is_replaced_at_once_and_told_what_is_watched, set_up, tear_down)
 {
     struct fixture *fixture = *state;
-    struct snapshot_mount before = {0}, after = {0};
+    struct stream_statistics before, after;
 
     start(fixture, "");
     watch(fixture);
@@ -60,10 +60,10 @@ TEST(test_a_killed_process_is_replaced_at_once_and_told_what_is_watched, set_up,
     assert_int_not_equal(describe(fixture).pid, killed);
     assert_int_equal(describe(fixture).process_restarts, 1);
 
-    stream_describe(fixture->stream, &before);
+    stream_count(fixture->stream, &before);
     do {
         g_main_context_iteration(NULL, TRUE);
-        stream_describe(fixture->stream, &after);
+        stream_count(fixture->stream, &after);
     } while (after.access_units < before.access_units + 5);
 }
 

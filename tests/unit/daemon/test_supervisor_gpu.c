@@ -6,12 +6,12 @@
 
 static bool has_gpu(struct fixture *fixture)
 {
-    return is_live(fixture) && strcmp(describe(fixture).telemetry.backend, "CUDA sm_87") == 0;
+    return is_live(fixture) && strcmp(describe(fixture).telemetry->backend, "CUDA sm_87") == 0;
 }
 
 static bool has_cpu(struct fixture *fixture)
 {
-    return is_live(fixture) && strcmp(describe(fixture).telemetry.backend, "CPU") == 0;
+    return is_live(fixture) && strcmp(describe(fixture).telemetry->backend, "CPU") == 0;
 }
 
 static bool has_fault(struct fixture *fixture)
@@ -77,7 +77,7 @@ TEST(test_the_next_process_begins_on_the_cpu_while_the_old_one_still_hangs, set_
     assert_int_equal(count_told(fixture, "configure cpu 0x0 0x0 0x0", &last), 1);
     assert_int_equal(last, next);
     // Until the GPU is tried again, a second later, of which the process may tell late.
-    if (strcmp(describe(fixture).telemetry.gpu, "failed: the fake GPU fell off the bus") != 0) {
+    if (strcmp(describe(fixture).gpu, "failed: the fake GPU fell off the bus") != 0) {
         wait_until(fixture, is_told_to_try);
     }
     wait_until(fixture, has_frames);
@@ -104,7 +104,7 @@ TEST(test_the_gpu_is_tried_after_1_s_and_after_2_s, set_up, tear_down)
     assert_int_equal(count_told(fixture, "try-gpu auto", &last), 1);
     assert_int_equal(last, pid);
     assert_int_equal(describe(fixture).pid, pid);
-    assert_string_equal(describe(fixture).telemetry.gpu, "Fake GPU");
+    assert_string_equal(describe(fixture).gpu, "Fake GPU");
 
     failed_ns = clock_now_ns();
     fail_gpu(fixture);
@@ -117,7 +117,7 @@ TEST(test_the_gpu_is_tried_after_1_s_and_after_2_s, set_up, tear_down)
 
 static bool may_have_gpu_later(struct fixture *fixture)
 {
-    return has_cpu(fixture) && describe(fixture).telemetry.gpu_may_return;
+    return has_cpu(fixture) && describe(fixture).telemetry->gpu_may_return;
 }
 
 TEST(test_a_gpu_that_is_full_is_tried_again_by_the_same_process, set_up, tear_down)
