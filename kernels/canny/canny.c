@@ -4,12 +4,7 @@
 // makes the gray rows and whatever takes the edges works on rows in the cache, too. Threads share
 // the first pass and the third; the second takes a twentieth of the time of one thread.
 //
-// The floor, in vector operations for 32 pixels with AVX-512: 12 to add columns, 34 for gradients
-// and directions; where a block of 64 has a gradient over the low threshold, 44 to compare
-// neighbours, and 30 plain ones in a word of hysteresis that has candidates; 8 to write a word that
-// is not flat. So 128 where all is candidates, as in noise, and 50 where nothing is: 1.3 and 0.5
-// cycles a pixel at 3 operations a cycle. All of it works on rows in L1; the frame is read once and
-// the output written once.
+// All of it works on rows in L1; the frame is read once and the output written once.
 #include "kernels/canny/canny.h"
 
 #include "kernels/canny/hysteresis.h"
@@ -17,6 +12,7 @@
 #include "kernels/stage/pool.h"
 #include "kernels/stage/rows.h"
 #include "kernels/stage/simd.h"
+#include "kernels/stage/vec.h"
 
 #include <errno.h>
 #include <string.h>
@@ -38,8 +34,8 @@ struct lines {
 struct canny {
     uint32_t width, height;
     bool by_median;
-    struct suppress_limits limits; // by median: of the frame that is computed
-    const struct suppress_version *version;
+    struct suppress_limits limits;        // by median: of the frame that is computed
+    bool vectors;                         // that the CPU has
     struct hysteresis *hysteresis;        // owned
     struct pool *pool;                    // not owned; NULL: there is none
     struct lines lines[POOL_THREADS_MAX]; // by thread
@@ -150,7 +146,7 @@ static const struct suppress_row *row_at(const struct canny *canny, const struct
 static void add_candidates(const struct canny *canny, const struct lines *lines, uint32_t first,
                            uint32_t y)
 {
-    suppress_row(canny->version, row_at(canny, lines, (int64_t)y - 1), row_at(canny, lines, y),
+    suppress_row(canny->vectors, row_at(canny, lines, (int64_t)y - 1), row_at(canny, lines, y),
                  row_at(canny, lines, (int64_t)y + 1), canny->width, &canny->limits,
                  hysteresis_candidates(canny->hysteresis, y),
                  hysteresis_edges(canny->hysteresis, y));
@@ -180,7 +176,7 @@ static void find_candidates(void *context, unsigned worker, uint32_t first, uint
 
     row_source_begin(job->source, worker, top > 0 ? top - 1 : 0, first, end);
     for (uint32_t y = top; y <= bottom; y++) {
-        suppress_measure(canny->version, gray_at(job, worker, (int64_t)y - 1),
+        suppress_measure(canny->vectors, gray_at(job, worker, (int64_t)y - 1),
                          gray_at(job, worker, y), gray_at(job, worker, (int64_t)y + 1),
                          canny->width, &lines->columns, row_at(canny, lines, y));
         if (y > first) {
@@ -261,7 +257,7 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     canny->height = input->height;
     canny->by_median = setup->options->thresholds == CONFIG_THRESHOLDS_MEDIAN;
     canny->limits = canny_limits(setup->options->low, setup->options->high);
-    canny->version = suppress_version_best();
+    canny->vectors = vec_supported();
     make_pixels(canny->pixels[0], 0, 255);
     make_pixels(canny->pixels[1], 16, 235);
     stage->run_row = run_row;

@@ -1,7 +1,7 @@
 #include "kernels/canny/suppress.h"
 
-#include "kernels/canny/suppress_x86.h"
 #include "kernels/stage/simd.h"
+#include "kernels/stage/vec.h"
 
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void add_columns(const uint8_t *restrict top, const uint8_t *restrict mid
 SIMD_INLINE int32_t direction(int16_t gx, int16_t gy)
 {
     int16_t x = (int16_t)(gx < 0 ? -gx : gx), y = (int16_t)(gy < 0 ? -gy : gy);
-    int16_t flat = (int16_t)((uint32_t)x * SUPPRESS_TANGENT >> 16), steep = (int16_t)(flat + 2 * x);
+    int16_t flat = (int16_t)(x * SUPPRESS_TANGENT >> 15), steep = (int16_t)(flat + 2 * x);
     int16_t above_flat = y > flat, above_steep = y > steep;
     int16_t opposite = (int16_t)((uint16_t)(gx ^ gy) >> 15);
 
@@ -106,37 +106,107 @@ static void compare_plain(const struct suppress_row *above, const struct suppres
     }
 }
 
-static bool always(void)
+#ifdef VEC_BYTES
+VEC vec_words vec_directions(vec_words gx, vec_words gy)
 {
-    return true;
+    vec_words x = vec_abs(gx), y = vec_abs(gy), flat = vec_share(x, SUPPRESS_TANGENT);
+    vec_words above_flat = y > flat, above_steep = y > flat + 2 * x;
+    vec_words odd = above_steep | (above_flat & (gx ^ gy) >> 15);
+
+    return ((above_flat ^ above_steep) & SUPPRESS_FALLING) - odd;
 }
 
-static const struct suppress_version versions[] = {
-#ifdef __x86_64__
-    {"avx512", suppress_has_avx512, suppress_combine_avx512, suppress_compare_avx512},
-    {"avx2", suppress_has_avx2, suppress_combine_avx2, suppress_compare_avx2},
+VEC_TARGET static void combine_vectors(const int16_t *restrict sums,
+                                       const int16_t *restrict differences, size_t blocks,
+                                       int32_t *restrict gradients, int32_t *restrict peaks)
+{
+    for (size_t i = 0; i < blocks; i++) {
+        vec_longs peak = {0};
+
+        for (size_t x = i * SUPPRESS_BLOCK; x < (i + 1) * SUPPRESS_BLOCK; x += VEC_WORDS) {
+            const int16_t *s = sums + x, *d = differences + x;
+            vec_words gx = vec_load_words(s + 1) - vec_load_words(s - 1);
+            vec_words gy = vec_load_words(d - 1) + vec_load_words(d + 1) + 2 * vec_load_words(d);
+
+            peak = vec_larger_longs(
+                peak, vec_store_squares(gradients + x, 2 * gx, 2 * gy, vec_directions(gx, gy)));
+        }
+        peaks[i] = vec_largest(peak);
+    }
+}
+
+// Where least > *before, and *after is not larger than `rival`.
+VEC vec_longs vec_between(vec_longs least, const int32_t *before, vec_longs rival,
+                          const int32_t *after)
+{
+    return vec_without(least > vec_load_longs(before), vec_load_longs(after) > rival);
+}
+
+// Where pixels are maxima across the edge: all four directions are compared, one is chosen.
+VEC vec_longs vec_maxima(const int32_t *above, const int32_t *row, const int32_t *below,
+                         vec_longs own)
+{
+    vec_longs least = own & ~DIRECTION_MASK, most = own | DIRECTION_MASK, less = least - 1;
+    vec_longs odd = vec_test(own, 0);
+    vec_longs straight = vec_choose(odd, vec_between(least, above, most, below),
+                                    vec_between(least, row - 1, most, row + 1));
+    vec_longs oblique = vec_choose(odd, vec_between(least, above + 1, less, below - 1),
+                                   vec_between(least, above - 1, less, below + 1));
+
+    return vec_choose(vec_test(own, 1), oblique, straight);
+}
+
+VEC_TARGET static void compare_vectors(const struct suppress_row *above,
+                                       const struct suppress_row *row,
+                                       const struct suppress_row *below, size_t blocks, int32_t low,
+                                       int32_t high, uint64_t *restrict candidates,
+                                       uint64_t *restrict strong)
+{
+    for (size_t i = 0; i < blocks; i++) {
+        uint64_t low_bits = 0, high_bits = 0;
+        bool any = row->peaks[i] > low;
+
+        for (size_t x = 0; x < SUPPRESS_BLOCK && any; x += 16) {
+            vec_longs over_low[16 / VEC_LONGS], over_high[16 / VEC_LONGS];
+
+            for (size_t j = 0; j < 16 / VEC_LONGS; j++) {
+                size_t at = i * SUPPRESS_BLOCK + x + j * VEC_LONGS;
+                vec_longs own = vec_load_longs(row->gradients + at);
+                vec_longs maxima = vec_maxima(above->gradients + at, row->gradients + at,
+                                              below->gradients + at, own);
+
+                over_low[j] = maxima & (own > low);
+                over_high[j] = maxima & (own > high);
+            }
+            low_bits |= vec_bits(over_low) << x;
+            high_bits |= vec_bits(over_high) << x;
+        }
+        candidates[i] = low_bits;
+        strong[i] = high_bits;
+    }
+}
 #endif
-    {"plain", always, combine_plain, compare_plain},
+
+// Gradients and peaks from the sums top + 2 middle + bottom and differences bottom - top of columns
+// -1..width: gx = sums[x + 1] - sums[x - 1], gy = differences[x - 1] + 2 differences[x] +
+// differences[x + 1]. What comes of columns further right does not matter. And suppress_row(), with
+// limits as gradients are, 4 n + 3. The first by plain loops.
+static const struct {
+    void (*combine)(const int16_t *restrict sums, const int16_t *restrict differences,
+                    size_t blocks, int32_t *restrict gradients, int32_t *restrict peaks);
+    void (*compare)(const struct suppress_row *above, const struct suppress_row *row,
+                    const struct suppress_row *below, size_t blocks, int32_t low, int32_t high,
+                    uint64_t *restrict candidates, uint64_t *restrict strong);
+} loops[2] = {
+    {combine_plain, compare_plain},
+#ifdef VEC_BYTES
+    {combine_vectors, compare_vectors},
+#endif
 };
 
-const struct suppress_version *suppress_version_at(size_t index)
-{
-    return index < sizeof versions / sizeof versions[0] ? &versions[index] : NULL;
-}
-
-const struct suppress_version *suppress_version_best(void)
-{
-    const struct suppress_version *version = versions;
-
-    while (!version->supported()) {
-        version++;
-    }
-    return version;
-}
-
-void suppress_measure(const struct suppress_version *version, const uint8_t *top,
-                      const uint8_t *middle, const uint8_t *bottom, uint32_t width,
-                      const struct suppress_columns *columns, const struct suppress_row *row)
+void suppress_measure(bool vectors, const uint8_t *top, const uint8_t *middle,
+                      const uint8_t *bottom, uint32_t width, const struct suppress_columns *columns,
+                      const struct suppress_row *row)
 {
     int16_t *sums = columns->sums, *differences = columns->differences;
     size_t blocks = SUPPRESS_BLOCKS(width);
@@ -146,18 +216,19 @@ void suppress_measure(const struct suppress_version *version, const uint8_t *top
     sums[width] = sums[width - 1];
     differences[-1] = differences[0];
     differences[width] = differences[width - 1];
-    version->combine(sums, differences, blocks, row->gradients, row->peaks);
+    loops[vectors].combine(sums, differences, blocks, row->gradients, row->peaks);
     row->gradients[-1] = 0;
     memset(row->gradients + width, 0,
            (blocks * SUPPRESS_BLOCK + 1 - width) * sizeof *row->gradients);
 }
 
-void suppress_row(const struct suppress_version *version, const struct suppress_row *above,
-                  const struct suppress_row *row, const struct suppress_row *below, uint32_t width,
+void suppress_row(bool vectors, const struct suppress_row *above, const struct suppress_row *row,
+                  const struct suppress_row *below, uint32_t width,
                   const struct suppress_limits *limits, uint64_t *candidates, uint64_t *strong)
 {
     int32_t low = limits->low << DIRECTION_BITS | DIRECTION_MASK;
     int32_t high = limits->high << DIRECTION_BITS | DIRECTION_MASK;
 
-    version->compare(above, row, below, SUPPRESS_BLOCKS(width), low, high, candidates, strong);
+    loops[vectors].compare(above, row, below, SUPPRESS_BLOCKS(width), low, high, candidates,
+                           strong);
 }

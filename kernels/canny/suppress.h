@@ -17,8 +17,7 @@
 
 // Where the gradient points, by the tangents of 22.5 and 67.5 degrees with TG22 = 13573 / 2^15:
 // |gy| 2^15 < 13573 |gx| is horizontal, |gy| 2^15 > (13573 + 2^16) |gx| is vertical.
-#define SUPPRESS_TANGENT                                                                           \
-    (2 * 13573) // the upper 16 bits of its product with |gx| are 13573 |gx| / 2^15
+#define SUPPRESS_TANGENT 13573
 enum suppress_direction {
     SUPPRESS_HORIZONTAL, // compared with the pixels left (larger) and right (not smaller)
     SUPPRESS_VERTICAL,   // above (larger) and below (not smaller)
@@ -44,34 +43,13 @@ struct suppress_limits {
     int32_t low, high;
 };
 
-// The inner loops in several versions that agree: plain C, and AVX2 and AVX-512 where the
-// compiler's own code for the plain loops takes 1.4 and 1.8 times as long. Rows are padded to whole
-// blocks.
-struct suppress_version {
-    const char *name; // "avx512"
-    bool (*supported)(void);
-    // Gradients and peaks from the sums top + 2 middle + bottom and differences bottom - top of
-    // columns -1..width: gx = sums[x + 1] - sums[x - 1], gy = differences[x - 1] +
-    // 2 differences[x] + differences[x + 1]. What comes of columns further right does not matter.
-    void (*combine)(const int16_t *restrict sums, const int16_t *restrict differences,
-                    size_t blocks, int32_t *restrict gradients, int32_t *restrict peaks);
-    // As suppress_row(), but with limits as gradients are, 4 n + 3.
-    void (*compare)(const struct suppress_row *above, const struct suppress_row *row,
-                    const struct suppress_row *below, size_t blocks, int32_t low, int32_t high,
-                    uint64_t *restrict candidates, uint64_t *restrict strong);
-};
-
-// Entry `index`, best first, NULL past the last; the last one runs everywhere.
-const struct suppress_version *suppress_version_at(size_t index);
-// The best version this CPU supports.
-const struct suppress_version *suppress_version_best(void);
-
-// The gradients of the row `middle`, with the rows above and below it; `width` >= 1.
-void suppress_measure(const struct suppress_version *version, const uint8_t *top,
-                      const uint8_t *middle, const uint8_t *bottom, uint32_t width,
-                      const struct suppress_columns *columns, const struct suppress_row *row);
+// The gradients of the row `middle`, with the rows above and below it; `width` >= 1. `vectors`: by
+// those of vec.h, which the CPU has, else by plain loops.
+void suppress_measure(bool vectors, const uint8_t *top, const uint8_t *middle,
+                      const uint8_t *bottom, uint32_t width, const struct suppress_columns *columns,
+                      const struct suppress_row *row);
 
 // Bits of the candidates and of the strong ones of `row`, SUPPRESS_BLOCKS(width) words of each.
-void suppress_row(const struct suppress_version *version, const struct suppress_row *above,
-                  const struct suppress_row *row, const struct suppress_row *below, uint32_t width,
+void suppress_row(bool vectors, const struct suppress_row *above, const struct suppress_row *row,
+                  const struct suppress_row *below, uint32_t width,
                   const struct suppress_limits *limits, uint64_t *candidates, uint64_t *strong);

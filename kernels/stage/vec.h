@@ -69,6 +69,22 @@ VEC vec_bytes vec_load(const uint8_t *from)
     return bytes;
 }
 
+VEC vec_words vec_load_words(const int16_t *from)
+{
+    vec_words words;
+
+    memcpy(&words, from, sizeof words);
+    return words;
+}
+
+VEC vec_longs vec_load_longs(const int32_t *from)
+{
+    vec_longs longs;
+
+    memcpy(&longs, from, sizeof longs);
+    return longs;
+}
+
 VEC void vec_store(uint8_t *to, vec_bytes bytes)
 {
     memcpy(to, &bytes, sizeof bytes);
@@ -133,6 +149,12 @@ VEC vec_words vec_larger(vec_words a, vec_words b)
 VEC vec_words vec_total(vec_words a, vec_words b)
 {
     return vec_abs(a) + vec_abs(b);
+}
+
+// a factor / 2^15, rounded down; a >= 0.
+VEC vec_words vec_share(vec_words a, int16_t factor)
+{
+    return (vec_words)_mm256_mulhi_epu16((__m256i)(a + a), _mm256_set1_epi16(factor));
 }
 
 // a factor / 2^15, rounded half up.
@@ -207,6 +229,58 @@ VEC vec_bytes vec_pack(vec_pair roots)
 {
     return (vec_bytes)_mm256_packus_epi16((__m256i)roots.first, (__m256i)roots.second);
 }
+// Writes a² + b² + c, in order, for even words of any sign and 0 <= c <= 3. Returns the larger of
+// each two of them.
+VEC vec_longs vec_store_squares(int32_t *to, vec_words a, vec_words b, vec_words c)
+{
+    const __m256i zero = _mm256_setzero_si256();
+    __m256i low = _mm256_unpacklo_epi16((__m256i)a, (__m256i)b);
+    __m256i high = _mm256_unpackhi_epi16((__m256i)a, (__m256i)b);
+
+    low = _mm256_or_si256(_mm256_madd_epi16(low, low), _mm256_unpacklo_epi16((__m256i)c, zero));
+    high = _mm256_or_si256(_mm256_madd_epi16(high, high), _mm256_unpackhi_epi16((__m256i)c, zero));
+    _mm256_storeu_si256((__m256i *)to, _mm256_permute2x128_si256(low, high, 0x20));
+    _mm256_storeu_si256((__m256i *)(to + 8), _mm256_permute2x128_si256(low, high, 0x31));
+    return (vec_longs)_mm256_max_epi32(low, high);
+}
+
+VEC vec_longs vec_larger_longs(vec_longs a, vec_longs b)
+{
+    return (vec_longs)_mm256_max_epi32((__m256i)a, (__m256i)b);
+}
+
+VEC int32_t vec_largest(vec_longs a)
+{
+    __m128i four =
+        _mm_max_epi32(_mm256_castsi256_si128((__m256i)a), _mm256_extracti128_si256((__m256i)a, 1));
+    __m128i two = _mm_max_epi32(four, _mm_shuffle_epi32(four, _MM_SHUFFLE(1, 0, 3, 2)));
+
+    return _mm_cvtsi128_si32(_mm_max_epi32(two, _mm_shuffle_epi32(two, _MM_SHUFFLE(2, 3, 0, 1))));
+}
+
+// a & ~b: of comparisons gcc makes more instructions out of that.
+VEC vec_longs vec_without(vec_longs a, vec_longs b)
+{
+    return (vec_longs)_mm256_andnot_si256((__m256i)b, (__m256i)a);
+}
+
+// Where `bit` is set, for vec_choose().
+VEC vec_longs vec_test(vec_longs a, int bit)
+{
+    return a << (31 - bit);
+}
+
+VEC vec_longs vec_choose(vec_longs where, vec_longs yes, vec_longs no)
+{
+    return (vec_longs)_mm256_blendv_ps((__m256)no, (__m256)yes, (__m256)where);
+}
+
+// A bit for each of 16 comparisons.
+VEC uint64_t vec_bits(const vec_longs where[16 / VEC_LONGS])
+{
+    return (uint64_t)((unsigned)_mm256_movemask_ps((__m256)where[0]) |
+                      (unsigned)_mm256_movemask_ps((__m256)where[1]) << 8);
+}
 #else
 VEC vec_bytes vec_before(uint8_t first, vec_bytes bytes)
 {
@@ -241,6 +315,16 @@ VEC vec_words vec_larger(vec_words a, vec_words b)
 VEC vec_words vec_total(vec_words a, vec_words b)
 {
     return a + b;
+}
+
+VEC vec_words vec_abs(vec_words a)
+{
+    return vabsq_s16(a);
+}
+
+VEC vec_words vec_share(vec_words a, int16_t factor)
+{
+    return vqdmulhq_n_s16(a, factor);
 }
 
 VEC vec_words vec_scale(vec_words a, int16_t factor)
@@ -301,5 +385,61 @@ VEC vec_bytes vec_pack(vec_pair roots)
 {
     return vec_weave(roots);
 }
+
+VEC vec_longs vec_store_squares(int32_t *to, vec_words a, vec_words b, vec_words c)
+{
+    int16x4_t low_a = vget_low_s16(a), low_b = vget_low_s16(b);
+    int32x4_t low = vmlal_s16(vmovl_s16(vget_low_s16(c)), low_a, low_a);
+    int32x4_t high = vmlal_high_s16(vmovl_high_s16(c), a, a);
+
+    low = vmlal_s16(low, low_b, low_b);
+    high = vmlal_high_s16(high, b, b);
+    vst1q_s32(to, low);
+    vst1q_s32(to + 4, high);
+    return vmaxq_s32(low, high);
+}
+
+VEC vec_longs vec_larger_longs(vec_longs a, vec_longs b)
+{
+    return vmaxq_s32(a, b);
+}
+
+VEC int32_t vec_largest(vec_longs a)
+{
+    return vmaxvq_s32(a);
+}
+
+VEC vec_longs vec_without(vec_longs a, vec_longs b)
+{
+    return vbicq_s32(a, b);
+}
+
+VEC vec_longs vec_test(vec_longs a, int bit)
+{
+    return vreinterpretq_s32_u32(vtstq_s32(a, vdupq_n_s32(1 << bit)));
+}
+
+VEC vec_longs vec_choose(vec_longs where, vec_longs yes, vec_longs no)
+{
+    return vbslq_s32(vreinterpretq_u32_s32(where), yes, no);
+}
+
+VEC uint64_t vec_bits(const vec_longs where[16 / VEC_LONGS])
+{
+    const uint8x16_t weights = vreinterpretq_u8_u64(vdupq_n_u64(0x8040201008040201));
+    int16x8_t low = vuzp1q_s16(vreinterpretq_s16_s32(where[0]), vreinterpretq_s16_s32(where[1]));
+    int16x8_t high = vuzp1q_s16(vreinterpretq_s16_s32(where[2]), vreinterpretq_s16_s32(where[3]));
+    uint8x16_t bits = vuzp1q_u8(vreinterpretq_u8_s16(low), vreinterpretq_u8_s16(high)) & weights;
+
+    bits = vpaddq_u8(bits, bits);
+    bits = vpaddq_u8(bits, bits);
+    bits = vpaddq_u8(bits, bits);
+    return vgetq_lane_u16(vreinterpretq_u16_u8(bits), 0);
+}
 #endif
+#else
+static inline bool vec_supported(void)
+{
+    return false;
+}
 #endif

@@ -1,8 +1,9 @@
-// Every version of non-maximum suppression against its definition, pixel by pixel.
+// Non-maximum suppression by vectors and by plain loops against its definition, pixel by pixel.
 #include "tests/unit/unit.h"
 
 #include "config/base.h"
 #include "kernels/canny/suppress.h"
+#include "kernels/stage/vec.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -31,7 +32,7 @@ static enum suppress_direction direction_of(int64_t gx, int64_t gy)
 
 // Crosses of three columns side by side: in the middle of each gx = 2 a + c and
 // gy = 2 b + c, with every a and b from -255 to 255 and c from -255 to 255 in steps of 51.
-static void check_directions(const struct suppress_version *version, int a, int c)
+static void check_directions(bool vectors, int a, int c)
 {
     enum { WIDTH = 3 * 511 };
     static uint8_t rows[3][WIDTH];
@@ -50,26 +51,26 @@ static void check_directions(const struct suppress_version *version, int a, int 
         rows[0][x - 1] = (uint8_t)(c < 0 ? -c : 0);
         rows[2][x + 1] = (uint8_t)(c > 0 ? c : 0);
     }
-    suppress_measure(version, rows[0], rows[1], rows[2], WIDTH, &columns, &row);
+    suppress_measure(vectors, rows[0], rows[1], rows[2], WIDTH, &columns, &row);
     for (int b = -255; b <= 255; b++) {
         int gx = 2 * a + c, gy = 2 * b + c, n = gx * gx + gy * gy;
         int32_t found = row.gradients[3 * (b + 255) + 1];
 
         assert_int_equal(found >> 2, n);
         if (n != 0 && (found & 3) != (int32_t)direction_of(gx, gy)) {
-            fail_msg("%s: gx %d gy %d: direction %d", version->name, gx, gy, found & 3);
+            fail_msg("%s: gx %d gy %d: direction %d", vectors ? "vectors" : "plain", gx, gy,
+                     found & 3);
         }
     }
 }
 
 TEST(test_directions_are_those_of_whole_numbers)
 {
-    const struct suppress_version *version;
-
-    for (size_t i = 0; (version = suppress_version_at(i)); i++) {
-        for (int a = -255; version->supported() && a <= 255; a++) {
-            for (int c = -255; c <= 255; c += 51) {
-                check_directions(version, a, c);
+    for (int a = -255; a <= 255; a++) {
+        for (int c = -255; c <= 255; c += 51) {
+            check_directions(false, a, c);
+            if (vec_supported()) {
+                check_directions(true, a, c);
             }
         }
     }
@@ -120,29 +121,28 @@ static void draw_rows(struct suppress_row *rows, int width, uint32_t end)
     }
 }
 
-static void check_rows(const struct suppress_version *version, const struct suppress_row *rows,
-                       int width, const struct suppress_limits *limits)
+static void check_rows(bool vectors, const struct suppress_row *rows, int width,
+                       const struct suppress_limits *limits)
 {
     uint64_t candidates[SUPPRESS_BLOCKS(WIDTH_MAX)], strong[SUPPRESS_BLOCKS(WIDTH_MAX)];
 
-    suppress_row(version, &rows[0], &rows[1], &rows[2], (uint32_t)width, limits, candidates,
+    suppress_row(vectors, &rows[0], &rows[1], &rows[2], (uint32_t)width, limits, candidates,
                  strong);
     for (int x = 0; x < (int)SUPPRESS_BLOCKS(width) * SUPPRESS_BLOCK; x++) {
         int expected = x < width ? classify_pixel(rows, x, limits) : 0;
 
         if ((int)(candidates[x / 64] >> x % 64 & 1) != (expected > 0) ||
             (int)(strong[x / 64] >> x % 64 & 1) != (expected > 1)) {
-            fail_msg("%s: pixel %d of %d, limits %d %d", version->name, x, width, limits->low,
-                     limits->high);
+            fail_msg("%s: pixel %d of %d, limits %d %d", vectors ? "vectors" : "plain", x, width,
+                     limits->low, limits->high);
         }
     }
 }
 
-TEST(test_every_make_keeps_the_same_maxima)
+TEST(test_vectors_and_plain_loops_keep_the_same_maxima)
 {
     static int32_t gradients[3][ELEMENTS], peaks[3][SUPPRESS_BLOCKS(WIDTH_MAX)];
     struct suppress_row rows[3];
-    const struct suppress_version *version;
 
     for (int i = 0; i < 3; i++) {
         rows[i] = (struct suppress_row){gradients[i] + 64, peaks[i]};
@@ -155,10 +155,9 @@ TEST(test_every_make_keeps_the_same_maxima)
         draw_rows(rows, width, end);
         limits.high = (int32_t)next_random(end);
         limits.low = (int32_t)next_random((uint32_t)limits.high + 1);
-        for (size_t i = 0; (version = suppress_version_at(i)); i++) {
-            if (version->supported()) {
-                check_rows(version, rows, width, &limits);
-            }
+        check_rows(false, rows, width, &limits);
+        if (vec_supported()) {
+            check_rows(true, rows, width, &limits);
         }
     }
 }
