@@ -1,7 +1,6 @@
 #include "daemon/ctl/client.h"
 
 #include "config/config.h"
-#include "daemon/ctl/json_get.h"
 #include "daemon/front/control/control_socket.h"
 
 #include <errno.h>
@@ -225,16 +224,8 @@ int client_parse(const char *text, struct error *error, JsonObject **ret_object)
     return 0;
 }
 
-int client_get_status(const char *configured, struct error *error, JsonObject **ret_status)
-{
-    _cleanup_(cleanup_free) char *path = NULL, *body = NULL;
-    int r = client_find_socket(configured, error, &path);
-
-    r = r < 0 ? r : client_get(path, "/v1/status", error, &body);
-    return r < 0 ? r : client_parse(body, error, ret_status);
-}
-
-int client_find_socket(const char *configured, struct error *error, char **ret_path)
+// The path of the control socket; NULL and "" as of client_get_status(). The caller frees it.
+static int find_socket(const char *configured, struct error *error, char **ret_path)
 {
     _cleanup_(cleanup_free) char *path = NULL;
     bool by_default = !configured || !configured[0];
@@ -249,6 +240,15 @@ int client_find_socket(const char *configured, struct error *error, char **ret_p
     return result;
 }
 
+int client_get_status(const char *configured, struct error *error, JsonObject **ret_status)
+{
+    _cleanup_(cleanup_free) char *path = NULL, *body = NULL;
+    int r = find_socket(configured, error, &path);
+
+    r = r < 0 ? r : client_get(path, "/v1/status", error, &body);
+    return r < 0 ? r : client_parse(body, error, ret_status);
+}
+
 int client_choose_socket(const char *config_path, const char *socket, struct error *error,
                          char **ret_path)
 {
@@ -257,5 +257,5 @@ int client_choose_socket(const char *config_path, const char *socket, struct err
     if (config_path && !socket && config_load(config_path, stderr, &config) < 0) {
         return error_set(error, -EINVAL, "%s does not name the socket to ask", config_path);
     }
-    return client_find_socket(config ? config->control.socket : socket, error, ret_path);
+    return find_socket(config ? config->control.socket : socket, error, ret_path);
 }

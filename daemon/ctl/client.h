@@ -4,6 +4,7 @@
 #include "config/base.h"
 
 #include <json-glib/json-glib.h>
+#include <stdbool.h>
 
 // GETs `page` ("/v1/status") from the control socket at `path` and stores the body, NUL-terminated,
 // in *ret_body; the caller free()s it. -ENOENT or -ECONNREFUSED: no edged listens there; -EACCES;
@@ -23,16 +24,53 @@ int client_open_stream(const char *path, const char *page, const char *last_id,
 
 // The JSON object in a reply or an event; the caller json_object_unref()s it. -EPROTO: it is none.
 int client_parse(const char *text, struct error *error, JsonObject **ret_object);
-// The status of the edged whose control.socket is `configured`, as client_find_socket() takes it.
-// The caller json_object_unref()s it. Errors of client_get() and client_parse().
+// The status of the edged whose key control.socket is `configured`; NULL and "" mean the socket of
+// a user's own edged if it exists, or else the system's. The caller json_object_unref()s it. Errors
+// of client_get() and client_parse().
 int client_get_status(const char *configured, struct error *error, JsonObject **ret_status);
 
-// The path of the control socket, `configured` as the key control.socket. NULL and "" mean the
-// socket of a user's own edged if it exists, or else the system's. The caller frees *ret_path.
-// -EINVAL for a path that is too long.
-int client_find_socket(const char *configured, struct error *error, char **ret_path);
 // What the options --config and --socket choose, either of which may be NULL: the second, else the
 // one that the file of the first names, else as above. -EINVAL also for a file with mistakes, which
 // are said on standard error.
 int client_choose_socket(const char *config_path, const char *socket, struct error *error,
                          char **ret_path);
+
+// Members of JSON objects that edged sent. Those that are missing, because it is of another
+// version, show as empty, 0, false or NULL.
+static inline const char *get_string(JsonObject *object, const char *name)
+{
+    JsonNode *node = json_object_get_member(object, name);
+
+    return node && json_node_get_value_type(node) == G_TYPE_STRING ? json_node_get_string(node)
+                                                                   : "";
+}
+
+static inline double get_number(JsonObject *object, const char *name)
+{
+    JsonNode *node = json_object_get_member(object, name);
+
+    return node && JSON_NODE_HOLDS_VALUE(node) ? json_node_get_double(node) : 0;
+}
+
+static inline JsonObject *get_object(JsonObject *object, const char *name)
+{
+    JsonNode *node = object ? json_object_get_member(object, name) : NULL;
+
+    return node && JSON_NODE_HOLDS_OBJECT(node) ? json_node_get_object(node) : NULL;
+}
+
+static inline bool get_boolean(JsonObject *object, const char *name)
+{
+    JsonNode *node = json_object_get_member(object, name);
+
+    return node && json_node_get_value_type(node) == G_TYPE_BOOLEAN && json_node_get_boolean(node);
+}
+
+// The objects of an array member; the caller g_list_free()s the list.
+static inline GList *get_list(JsonObject *object, const char *name)
+{
+    JsonNode *node = json_object_get_member(object, name);
+
+    return node && JSON_NODE_HOLDS_ARRAY(node) ? json_array_get_elements(json_node_get_array(node))
+                                               : NULL;
+}

@@ -2,7 +2,6 @@
 
 #include "capture/source.h"
 #include "daemon/ctl/client.h"
-#include "daemon/ctl/json_get.h"
 
 #include <errno.h>
 #include <gst/gst.h>

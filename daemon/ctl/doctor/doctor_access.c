@@ -2,7 +2,7 @@
 #include "config/users.h"
 #include "daemon/common/host_address.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
-#include "daemon/ctl/json_get.h"
+#include "daemon/ctl/client.h"
 #include "daemon/front/account/certificate.h"
 
 #include <errno.h>

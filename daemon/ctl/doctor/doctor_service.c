@@ -2,7 +2,6 @@
 // status` asks it; what the running edged says of itself; and whether its port is free.
 #include "daemon/ctl/client.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
-#include "daemon/ctl/json_get.h"
 #include "daemon/ctl/setup/setup_service.h"
 #include "daemon/front/listener.h"
 

@@ -1,6 +1,6 @@
 #include "daemon/ctl/events/event_programs.h"
 
-#include "daemon/ctl/json_get.h"
+#include "daemon/ctl/client.h"
 
 #include <glib.h>
 #include <signal.h>

@@ -8,7 +8,6 @@
 #include "daemon/ctl/arguments.h"
 #include "daemon/ctl/client.h"
 #include "daemon/ctl/events/event_programs.h"
-#include "daemon/ctl/json_get.h"
 
 #include <errno.h>
 #include <glib-unix.h>

@@ -5,7 +5,6 @@
 #include "daemon/ctl/arguments.h"
 #include "daemon/ctl/client.h"
 #include "daemon/ctl/commands.h"
-#include "daemon/ctl/json_get.h"
 #include "daemon/ctl/setup/setup_config.h"
 #include "daemon/ctl/setup/setup_questions.h"
 #include "daemon/ctl/setup/setup_service.h"

@@ -4,7 +4,6 @@
 
 #include "daemon/ctl/arguments.h"
 #include "daemon/ctl/client.h"
-#include "daemon/ctl/json_get.h"
 #include "daemon/ctl/table.h"
 
 #include <stdbool.h>
