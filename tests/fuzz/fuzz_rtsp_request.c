@@ -1,13 +1,10 @@
 // Requests of whoever connects to the RTSP server, one after the other as they come in a stream,
 // with their URLs and what they offer as a transport.
 //
-// Parsers: daemon/front/rtsp/message.c daemon/front/rtsp/target.c
-// Parsers: daemon/front/rtsp/transport_header.c
+// Parsers: daemon/front/rtsp/message.c
 #include "tests/fuzz/fuzz.h"
 
 #include "daemon/front/rtsp/message.h"
-#include "daemon/front/rtsp/target.h"
-#include "daemon/front/rtsp/transport_header.h"
 
 static void check_text(const struct rtsp_request *request, const char *text)
 {

@@ -2,8 +2,8 @@
 // first picture.
 #pragma once
 
+#include "daemon/front/rtsp/message.h"
 #include "daemon/front/rtsp/service.h"
-#include "daemon/front/rtsp/target.h"
 
 // Answers the request of that CSeq, which asks for `target`, with a description of `stream`. If the
 // stream has no picture yet, sets `connection->wait` and answers when it has one; after 700 ms

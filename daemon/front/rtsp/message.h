@@ -1,4 +1,5 @@
-// Requests and replies of RTSP 1.0 (RFC 2326), as bytes.
+// Requests and replies of RTSP 1.0 (RFC 2326), as bytes, with what a request's URL names and what
+// its Transport header offers.
 #pragma once
 
 #include <glib.h>
@@ -83,3 +84,37 @@ const char *rtsp_method_name(enum rtsp_method method);
 GString *rtsp_reply_new(enum rtsp_status status, int64_t sequence);
 // Adds the body, or the empty line alone (NULL).
 void rtsp_reply_end(GString *reply, const char *content_type, const char *body);
+
+// The control attribute of the one media that a presentation has.
+#define RTSP_MEDIA_CONTROL "stream=0"
+
+// What the URL of a request names. "rtsp://host:8554/front/edges/stream=0?what" is the media of the
+// presentation "/front/edges", and means the same as the presentation, which has no other media.
+// Where a client has appended the name of the media twice, it counts once.
+struct rtsp_target {
+    char base[256]; // the URL of the presentation as the client wrote it, without its query
+    char path[128]; // of the presentation, "/front/edges"; "": the URL is "*", for the server
+};
+
+// Trailing slashes and queries are ignored; so is the host, because the server may have many names.
+// -EINVAL: no rtsp or rtsps URL with a path, or "*"; -ENAMETOOLONG: no path of ours is that long.
+int rtsp_target_read(const char *url, struct rtsp_target *ret_target);
+
+enum rtsp_lower_transport { RTSP_LOWER_UDP, RTSP_LOWER_INTERLEAVED, RTSP_LOWER_MULTICAST };
+// A kind of transport as a bit of a set.
+#define RTSP_LOWER_BIT(lower) (1U << (lower))
+
+// One way that the client would take.
+struct rtsp_transport_offer {
+    enum rtsp_lower_transport lower;
+    int channel, rtcp_channel; // interleaved: as asked for; -1: ours to choose
+    uint16_t port, rtcp_port;  // UDP by unicast: the client's
+};
+
+// Chooses the first of the client's offers that can be accepted: RTP/AVP by a transport of the set
+// `allowed`. False: none can. UDP means unicast if the offer does not say otherwise; RFC 2326 has
+// it the other way round, but players mean it so. An offer with parameters that cannot be met (a
+// mode of record) is not accepted. Destination, port and ttl are ignored, because packets go only
+// to the client that asks, or to a group of the configuration.
+bool rtsp_transport_choose(const char *header, unsigned allowed,
+                           struct rtsp_transport_offer *ret_offer);

@@ -3,8 +3,8 @@
 // it.
 #pragma once
 
+#include "daemon/front/rtsp/message.h"
 #include "daemon/front/rtsp/service.h"
-#include "daemon/front/rtsp/transport_header.h"
 #include "daemon/front/stream/rtp_sender.h"
 
 struct session;

@@ -3,8 +3,7 @@
 
 #include "config/base.h"
 #include "daemon/front/rtsp/description.h"
-#include "daemon/front/rtsp/target.h"
-#include "daemon/front/rtsp/transport_header.h"
+#include "daemon/front/rtsp/message.h"
 
 #include <errno.h>
 #include <glib.h>
