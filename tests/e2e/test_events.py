@@ -13,6 +13,8 @@ import time
 import pytest
 
 import daemon
+from ports import free_port
+from test_http import write_users
 
 FAKE_CAMERA = daemon.BUILD / "tests/fakes/camera/fake_camera"
 REGIONS = [{"name": "door"}, {"name": "yard"}]  # as the fake camera has them
@@ -109,6 +111,38 @@ def test_curl_hears_motion_begin_and_end(moving, listen):
     assert ended["duration_s"] == pytest.approx(took_s, abs=0.25)
     seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(started["time_ns"] // 10**9))
     assert re.fullmatch(re.escape(seconds) + r"\.\d{6}Z", started["time"])
+
+
+def test_each_user_hears_of_the_cameras_that_it_may_watch(edged, listen, tmp_path):
+    """Inside TLS, also of events before, and until a reload takes the user away."""
+    users, port = tmp_path / "users", free_port()
+    write_users(users, vera="viewer", otto="operator")
+    cameras = [daemon.camera("safe", regions=REGIONS,
+                             views=[{"name": "edges", "view": "edges", "allow": ["operator"]}]),
+               daemon.camera("front", regions=REGIONS)]
+    server = edged(cameras, settings={"http": {"port": port, "tls": True}, "rtsp": {"users": str(users)}},
+                   EDGED_CAMERA_PROGRAM=FAKE_CAMERA, FAKE_CAMERA="motion", STATE_DIRECTORY=tmp_path)
+    for name in ("safe", "front"):
+        camera = server.wait_camera(name, lambda c: c["state"] == "live" and len(c["regions"]) == 2)
+        os.kill(camera["process"]["pid"], signal.SIGUSR1)
+        server.wait_camera(name, daemon.is_moving)
+    otto, vera = (
+        listen("curl", "-sSkN", "-H", "Last-Event-ID: 0-0", "-u", f"{user}:pass",
+               f"https://127.0.0.1:{port}/v1/events") for user in ("otto", "vera"))
+    for listener in (otto, vera):
+        listener.wait("^event: motion_started$")
+        listener.wait('"front"')
+    for name in ("safe", "front"):
+        os.kill(server.wait_camera(name, daemon.is_moving)["process"]["pid"], signal.SIGUSR1)
+        server.wait_camera(name, lambda c: not daemon.is_moving(c))
+    for listener in (otto, vera):
+        listener.wait('"front".*"motion_ended"|"motion_ended".*"front"')
+    assert [event["camera"] for event in vera.events()] == ["front"] * 2
+    assert [event["camera"] for event in otto.events()] == ["safe", "front"] * 2
+    write_users(users, otto="operator")
+    server.hang_up()
+    vera.process.wait(daemon.PATIENCE_S)
+    assert otto.process.poll() is None
 
 
 def test_status_and_metrics_show_the_regions(moving):

@@ -146,19 +146,19 @@ def test_python_verifies_name_and_certificate(serve, tmp_path):
     assert b"edged_certificate_expires_timestamp_seconds" in reply
 
 
-@pytest.mark.parametrize("version", ["TLSv1", "TLSv1_1"])
-def test_old_versions_are_refused(serve, version):
+def test_old_versions_are_refused(serve):
     server = serve()
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    context.set_ciphers("ALL:@SECLEVEL=0")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        context.minimum_version = context.maximum_version = ssl.TLSVersion[version]
-    with socket.create_connection(("127.0.0.1", server.api), daemon.PATIENCE_S) as plain:
-        with pytest.raises((ssl.SSLError, ConnectionError)):
-            context.wrap_socket(plain)
+    for version in ("TLSv1", "TLSv1_1"):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        context.set_ciphers("ALL:@SECLEVEL=0")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            context.minimum_version = context.maximum_version = ssl.TLSVersion[version]
+        with socket.create_connection(("127.0.0.1", server.api), daemon.PATIENCE_S) as connection:
+            with pytest.raises((ssl.SSLError, ConnectionError)):
+                context.wrap_socket(connection)
     assert shown(server)
 
 
@@ -388,8 +388,9 @@ def test_each_role_is_shown_the_cameras_that_it_may_watch(edged, tmp_path):
     assert json.loads(curl_as(server, "otto", "/v1/status"))["mounts"] == []
 
 
-def http_status(server, *arguments, path):
-    return curl(server, "-k", "-o", "/dev/null", "-w", "%{http_code}", *arguments, path=path).stdout
+def http_status(server, *arguments, path="/v1/status", scheme="https"):
+    return curl(server, "-k", "-o", "/dev/null", "-w", "%{http_code}", *arguments, path=path,
+                scheme=scheme).stdout
 
 
 def test_users_of_the_streams_are_those_of_the_api(serve, tmp_path):
@@ -406,3 +407,154 @@ def test_users_of_the_streams_are_those_of_the_api(serve, tmp_path):
     assert http_status(server, *vera, path="/metrics") == "401"
     assert http_status(server, *otto, path="/metrics") == "200"
     assert ":pass" not in server.stderr()
+
+
+@pytest.fixture(scope="module")
+def plain(shared_edged):
+    """One without users and without TLS, for tests that leave it as it is."""
+    port = free_port()
+    server = shared_edged([daemon.camera("front", **SMALL)], settings={"http": {"port": port}})
+    server.api = port
+    return server
+
+
+@pytest.fixture
+def with_users(edged, tmp_path):
+    """One with users, without TLS."""
+    users, port = tmp_path / "users", free_port()
+    write_users(users, vera="viewer", otto="operator")
+    server = edged([daemon.camera("front", **SMALL)],
+                   settings={"http": {"port": port}, "rtsp": {"users": str(users)}})
+    server.api = port
+    return server
+
+
+def connect(server, source="127.0.0.1"):
+    return socket.create_connection(("127.0.0.1", server.api), daemon.PATIENCE_S, (source, 0))
+
+
+def status_of(server, request):
+    """The status of the answer to these bytes."""
+    with connect(server) as connection:
+        connection.sendall(request.encode())
+        return int(connection.recv(64).split()[1])
+
+
+def test_without_users_this_machine_reads_and_changes_nothing(plain):
+    for method, path, status in (("GET", "/v1/status", 200), ("GET", "/metrics", 200),
+                                 ("GET", "/nothing", 404), ("POST", "/metrics", 405),
+                                 ("POST", "/v1/reload", 403)):
+        assert status_of(plain, f"{method} {path} HTTP/1.0\r\n\r\n") == status, path
+    assert "reloaded" not in plain.stderr()
+
+
+@pytest.mark.parametrize("host, status", [
+    *((host, 403) for host in (
+        "evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example",
+        "[::1].evil.example", "[::1]evil.example", "[::1", "::1", "[127.0.0.1]", "[localhost]",
+        "evil@127.0.0.1", "127.0.0.1:70000", "localhost:0", "127.0.0.1:80:80", "127.0.0.1:-1",
+        "127.0.0.1: 80x", "[::1]:65536", "0.0.0.0", "127.0.0.1/", "127.1")),
+    ("LocalHost:65535", 200), ("localhost:1", 200), ("[::1]:1", 200),
+    ("localhost\r\nHost: evil.example", 400)])
+def test_without_users_another_name_of_this_machine_is_refused(plain, host, status):
+    """Else a page of a stranger could ask in a browser here, under a name of its own."""
+    assert status_of(plain, f"GET /v1/status HTTP/1.0\r\nHost: {host}\r\n\r\n") == status
+
+
+def test_without_tls_users_ask_by_digest_alone_and_operators_reload(with_users):
+    asked = curl(with_users, "-i", scheme="http").stdout
+    assert "WWW-Authenticate: Digest " in asked and "WWW-Authenticate: Basic" not in asked
+    vera, otto = ["--digest", "-u", "vera:pass"], ["--digest", "-u", "otto:pass", "-X", "POST"]
+    for arguments, path, status in (
+        (vera, "/v1/status", 200), (vera, "/v1/status?x=%20a", 200),
+        (["--anyauth", "-u", "vera:pass"], "/v1/status", 200),
+        (["--basic", "-u", "vera:pass"], "/v1/status", 401),
+        (["-H", "Authorization: Basic a", "-H", "Authorization: Basic b"], "/v1/status", 400),
+        ([*vera, "-X", "POST"], "/v1/reload", 403),
+        ([*otto, "-H", "Origin: http://evil.example"], "/v1/reload", 403),
+    ):
+        answer = http_status(with_users, *arguments, path=path, scheme="http")
+        assert answer == str(status), (arguments, path)
+    assert "configuration reloaded" not in with_users.stderr()
+    assert http_status(with_users, *otto, path="/v1/reload", scheme="http") == "200"
+    with_users.wait_stderr("configuration reloaded")
+
+
+def test_guesses_are_throttled(with_users):
+    """Many in one curl: while one begins for each, a try comes back every second."""
+    guesses = curl(with_users, "-i", "--digest", "-u", "vera:wrong", path="/v1/status#[1-25]",
+                   scheme="http").stdout
+    assert " 200 " not in guesses and " 429 " in guesses and "Retry-After: 1\n" in guesses
+
+
+def test_an_endless_body_is_hung_up_on(with_users):
+    result = curl(with_users, "-i", "--digest", "-u", "otto:pass", "-T", "/dev/zero", "-X", "POST",
+                  "-H", "Expect:", path="/v1/reload", scheme="http")
+    assert " 200 " not in result.stdout and "configuration reloaded" not in with_users.stderr()
+    assert http_status(with_users, "--digest", "-u", "vera:pass", scheme="http") == "200"
+
+
+def test_who_dribbles_is_hung_up_on(plain, serve):
+    """A byte a second of a request, or of the first record of a handshake."""
+    slow = [connect(plain), connect(serve())]
+    slow[0].sendall(b"GET /v1/status HTTP/1.1\r\nX: ")
+    slow[1].sendall(b"\x16\x03\x01\x00\x41")
+    for connection in slow:
+        connection.settimeout(1)
+    begin_s = time.monotonic()
+    while slow and time.monotonic() - begin_s < daemon.PATIENCE_S:
+        for connection in list(slow):
+            try:
+                connection.sendall(b"x")
+                ended = not connection.recv(1 << 16)
+            except TimeoutError:
+                ended = False
+            except ConnectionError:
+                ended = True
+            if ended:
+                slow.remove(connection)
+                connection.close()
+    assert not slow
+
+
+def test_one_address_cannot_take_all_connections(plain):
+    greedy = [connect(plain, "127.0.0.9") for _ in range(9)]
+    assert http_status(plain, scheme="http") == "200"
+    assert greedy[0].recv(1) == b"", "it made room for the ninth"
+    greedy[8].setblocking(False)
+    with pytest.raises(BlockingIOError):
+        greedy[8].recv(1)
+    for connection in greedy:
+        connection.close()
+
+
+def test_readers_of_events_that_hang_up_make_room(plain):
+    """More than may follow, each of whom leaves without a word."""
+    for _ in range(40):
+        with connect(plain) as reader, reader.makefile("rb") as stream:
+            reader.sendall(b"GET /v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            assert b" 200 " in stream.readline()
+            while not stream.readline().startswith(b"id: "):
+                pass
+
+
+def test_an_address_is_changed_by_the_reload_that_is_asked_for_there(serve, tmp_path):
+    users = tmp_path / "users"
+    write_users(users, otto="operator")
+    server = serve(rtsp={"users": str(users)})
+    otto, http = ["-u", "otto:pass"], {"port": server.api, "tls": True}
+    for address in ("0.0.0.0", "127.0.0.1"):  # of the same port
+        server.reload(http={**http, "address": address})
+        assert server.status()["configuration"]["successful"]
+        assert http_status(server, *otto) == "200"
+    with socket.create_server(("127.0.0.2", server.api)):
+        server.reload(http={**http, "address": "127.0.0.2"})
+        assert not server.status()["configuration"]["successful"]
+        assert http_status(server, *otto) == "200", "all is as it was"
+    http["port"] = free_port()
+    server.settings = {**server.settings, "http": http}
+    server.write_config(server.cameras)
+    answer = curl(server, "-k", *otto, "-X", "POST", path="/v1/reload").stdout
+    assert json.loads(answer)["successful"]
+    server.api = http["port"]
+    assert http_status(server, *otto) == "200"

@@ -146,9 +146,10 @@ def test_a_wish_for_smaller_packets_is_passed_over(url, blocksize):
 def test_channels_in_use_are_replaced_by_others(url):
     """12.39: the server chooses. Each viewer's packets come on its own channels."""
     with Connection(url) as connection:
-        sessions = [rtsp_client.set_up(connection, url, channels=(2, 3)) for _ in range(2)]
+        asked = [(2, 3), (2, 3), (1, 2)]
+        sessions = [rtsp_client.set_up(connection, url, channels=one) for one in asked]
         assert sessions[0].channels == (2, 3)
-        assert not set(sessions[1].channels) & {2, 3}
+        assert len({channel for session in sessions for channel in session.channels}) == 6
         receivers = [rtp.Receiver(session, session.play()[0]) for session in sessions]
         for receiver in receivers:  # the SSRC of each is checked
             receiver.read_units(3)
@@ -248,6 +249,8 @@ def test_refusals_of_a_session(url):
         session = rtsp_client.set_up(connection, url)
         assert session.ask("PLAY", headers={"Range": "smpte=0:10:00-"}).status == 457
         assert session.ask("PLAY", url + "-not").status == 404
+        for part in (session.id[:-3], ""):
+            assert connection.ask("PAUSE", url, {"Session": part}).status == 454
         session.play()
         transport = {"Transport": "RTP/AVP/TCP;unicast;interleaved=4-5"}
         assert session.ask("SETUP", session.media_url, transport).status == 455  # 10.4

@@ -1,9 +1,7 @@
 """Users, their roles and their passwords: real players and hand-made requests against edged."""
 
-import json
 import pathlib
 import re
-import socket
 import subprocess
 import time
 import uuid
@@ -31,22 +29,36 @@ def passwd(file, *arguments, password=""):
     )
 
 
-@pytest.fixture
-def file(tmp_path):
-    path = tmp_path / "rtsp.users"
+def make_file(folder):
+    path = folder / "rtsp.users"
     for user, password in PASSWORDS.items():
         passwd(path, user, "--role", ROLES[user], password=password)
     return path
 
 
 @pytest.fixture
-def server(edged, file):
+def file(tmp_path):
+    return make_file(tmp_path)
+
+
+def start_with(edged, file):
     """One with users, of which a first picture is there."""
     started = edged([daemon.camera(views=VIEWS)], settings={"rtsp": {"users": file}})
     with client(started, "anna") as anna:
         for view in VIEWS:
             wait_for(lambda: anna.request("DESCRIBE", f"/front/{view['name']}").code == 200)
     return started
+
+
+@pytest.fixture
+def server(edged, file):
+    return start_with(edged, file)
+
+
+@pytest.fixture(scope="module")
+def shared(shared_edged, tmp_path_factory):
+    """The same for tests that change nothing and guess less than one may."""
+    return start_with(shared_edged, make_file(tmp_path_factory.mktemp("users")))
 
 
 def client(server, user=None, password=None, **settings):
@@ -60,8 +72,8 @@ def url(server, path, user, password=None):
 
 @pytest.mark.parametrize("transport", ["tcp", "udp"])
 @pytest.mark.parametrize("program", ["gstreamer", "ffmpeg"])
-def test_players_with_the_password_see_the_pictures(server, program, transport):
-    address = url(server, "/front/edges", "vera")
+def test_players_with_the_password_see_the_pictures(shared, program, transport):
+    address = url(shared, "/front/edges", "vera")
     with clients.Viewer(address, program=program, transport=transport) as viewer:
         viewer.wait_numbers(20)
         assert viewer.watching
@@ -79,8 +91,8 @@ def test_players_without_it_see_nothing(server, program, user, password):
 
 @pytest.mark.parametrize("algorithm", ["SHA-256", "MD5"])
 @pytest.mark.parametrize("qop", ["auth", None])
-def test_both_algorithms_are_taken_with_counts_and_without(server, algorithm, qop):
-    with client(server, "vera", algorithm=algorithm, qop=qop) as vera:
+def test_both_algorithms_are_taken_with_counts_and_without(shared, algorithm, qop):
+    with client(shared, "vera", algorithm=algorithm, qop=qop) as vera:
         session = vera.play("/front/edges")
         for method in ("GET_PARAMETER", "PAUSE", "PLAY", "TEARDOWN"):
             reply = vera.request(method, "/front/edges", f"Session: {session}")
@@ -89,8 +101,8 @@ def test_both_algorithms_are_taken_with_counts_and_without(server, algorithm, qo
 
 # live555 (VLC) signs the base URL whatever it asks for: before DESCRIBE its own, then Content-Base.
 @pytest.mark.parametrize("base", ["/front/edges", "/front/edges/"])
-def test_what_live555_signs_is_taken(server, base):
-    with client(server, "vera", algorithm="MD5", qop=None) as vera:
+def test_what_live555_signs_is_taken(shared, base):
+    with client(shared, "vera", algorithm="MD5", qop=None) as vera:
         vera.uri = lambda url: vera.base + base
         session = vera.play("/front/edges")
         assert vera.request("TEARDOWN", "/front/edges/", f"Session: {session}").code == 200
@@ -98,8 +110,8 @@ def test_what_live555_signs_is_taken(server, base):
         assert vera.request("DESCRIBE", "/front/edges").code == 401
 
 
-def test_every_method_is_asked_for_a_user(server):
-    with client(server, "vera") as vera, client(server) as stranger:
+def test_every_method_is_asked_for_a_user(shared):
+    with client(shared, "vera") as vera, client(shared) as stranger:
         session = vera.play("/front/edges")
         assert stranger.send("OPTIONS", "/front/edges").code == 200
         assert stranger.send("OPTIONS", "*").code == 200
@@ -117,23 +129,15 @@ def test_every_method_is_asked_for_a_user(server):
         ]
         assert list(rtsp_user.challenges(reply)) == ["SHA-256", "MD5"]
         # Another user has no session of hers either, and hers goes on.
-        with client(server, "anna") as anna:
+        with client(shared, "anna") as anna:
             for method in ("PLAY", "PAUSE", "TEARDOWN", "GET_PARAMETER"):
                 reply = anna.request(method, "/front/edges", f"Session: {session}")
                 assert reply.code == 454, method
         assert vera.request("GET_PARAMETER", "/front/edges", f"Session: {session}").code == 200
 
 
-def test_a_password_in_the_clear_is_not_taken(server):
-    with client(server) as vera:
-        basic = "Authorization: Basic dmVyYTp2ZXJhcyBzZWNyZXQ="  # vera:veras secret
-        reply = vera.send("DESCRIBE", "/front/edges", basic)
-        assert reply.code == 401
-        assert not any(c.startswith("Basic") for c in reply.all("WWW-Authenticate"))
-
-
-def test_who_says_twice_who_he_is_is_refused(server):
-    with client(server, "vera") as vera:
+def test_who_says_twice_who_he_is_is_refused(shared):
+    with client(shared, "vera") as vera:
         assert vera.request("DESCRIBE", "/front/edges").code == 200
         answers = [vera.answer("DESCRIBE", f"{vera.base}/front/edges") for _ in range(2)]
         lines = [f"Authorization: {answer}" for answer in answers]
@@ -141,9 +145,9 @@ def test_who_says_twice_who_he_is_is_refused(server):
         assert vera.send("DESCRIBE", "/front/edges", lines[1]).code == 200
 
 
-def test_a_role_is_for_what_allows_it_and_less(server):
+def test_a_role_is_for_what_allows_it_and_less(shared):
     for user, codes in (("vera", (200, 403, 403)), ("otto", (200, 200, 403)), ("anna", 3 * (200,))):
-        with client(server, user) as viewer:
+        with client(shared, user) as viewer:
             for view, code in zip(VIEWS, codes):
                 assert viewer.request("DESCRIBE", f"/front/{view['name']}").code == code
             assert viewer.request("DESCRIBE", "/edges").code == 200
@@ -153,7 +157,7 @@ def test_a_role_is_for_what_allows_it_and_less(server):
                 reply = viewer.request(method, "/front/nothing")
                 assert reply.code == 404
                 assert reply.body.splitlines()[1:] == mounts
-    with client(server, "vera") as vera:
+    with client(shared, "vera") as vera:
         reply = vera.request("SETUP", "/front/plan/stream=0", "Transport: RTP/AVP/TCP;unicast")
         assert reply.code == 403
 
@@ -167,8 +171,8 @@ def test_who_is_not_logged_in_is_told_no_name(server):
             assert not any("front" in value for _, value in (line for line in reply.lines if len(line) > 1))
 
 
-def test_an_answer_with_a_count_is_good_once(server):
-    with client(server, "vera") as vera, client(server) as thief:
+def test_an_answer_with_a_count_is_good_once(shared):
+    with client(shared, "vera") as vera, client(shared) as thief:
         assert vera.request("DESCRIBE", "/front/edges").code == 200
         vera.count -= 1
         answer = vera.answer("DESCRIBE", f"{vera.base}/front/edges")
@@ -313,33 +317,6 @@ def test_with_users_the_server_is_open_to_the_network(edged, file):
     assert "warning" not in server.stderr()
     with client(server) as stranger:
         assert stranger.send("DESCRIBE", "/front/edges").code == 401
-
-
-def curl(address, *arguments):
-    """The status code of a GET, and what came."""
-    result = subprocess.run(
-        ["curl", "--silent", "--insecure", "--write-out", "\n%{http_code}", *arguments, address],
-        capture_output=True, text=True, timeout=PATIENCE_S, check=False,
-    )
-    body, _, code = result.stdout.rpartition("\n")
-    return int(code), body
-
-
-@pytest.mark.parametrize("tls", [False, True])
-def test_http_asks_the_same_users(edged, file, tmp_path, tls):
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    settings = {"rtsp": {"users": file}, "http": {"port": port, "tls": tls}}
-    edged([daemon.camera()], settings=settings, STATE_DIRECTORY=tmp_path)
-    address = f"{'https' if tls else 'http'}://127.0.0.1:{port}/v1/status?x=1"
-    vera, wrong = f"vera:{PASSWORDS['vera']}", "vera:a wrong one"
-    assert curl(address)[0] == 401
-    code, body = curl(address, "--digest", "--user", vera)
-    assert code == 200 and json.loads(body)["cameras"]
-    assert curl(address, "--digest", "--user", wrong)[0] == 401
-    assert curl(address, "--basic", "--user", vera)[0] == (200 if tls else 401)
-    assert curl(address, "--basic", "--user", wrong)[0] == 401
-    assert curl(address, "--anyauth", "--user", vera)[0] == 200
 
 
 def read_memory(memory, begin, end):

@@ -215,8 +215,8 @@ static inline int client_status(struct rtsp_client *client, const struct rtsp_be
     return status_of(reply);
 }
 
-// Sets the stream up interleaved. Returns the line "Session: …" for the requests to come (g_free).
-static inline char *client_set_up(struct rtsp_client *client, const struct rtsp_bed *bed)
+// Plays the stream interleaved. Returns the line "Session: …" for the requests to come (g_free).
+static inline char *client_play(struct rtsp_client *client, const struct rtsp_bed *bed)
 {
     g_autofree char *reply =
         client_ask(client, bed, "SETUP", NULL, "Transport: RTP/AVP/TCP;unicast\r\n");
@@ -224,15 +224,9 @@ static inline char *client_set_up(struct rtsp_client *client, const struct rtsp_
 
     assert_int_equal(status_of(reply), 200);
     assert_non_null(session);
-    return g_strdup_printf("%.*s\r\n", (int)strcspn(session, ";\r"), session);
-}
-
-static inline char *client_play(struct rtsp_client *client, const struct rtsp_bed *bed)
-{
-    char *session = client_set_up(client, bed);
-
-    assert_int_equal(client_status(client, bed, "PLAY", session), 200);
-    return session;
+    char *line = g_strdup_printf("%.*s\r\n", (int)strcspn(session, ";\r"), session);
+    assert_int_equal(client_status(client, bed, "PLAY", line), 200);
+    return line;
 }
 
 // Waits until the server hangs up.
@@ -245,22 +239,6 @@ static inline void client_wait_end(struct rtsp_client *client)
         client->size = 0;
         client_turn(client);
     }
-}
-
-// The next packet of `channel`; `ret_bytes` has room for 65535 bytes. Returns its size.
-static inline size_t client_read_packet(struct rtsp_client *client, int channel, uint8_t *ret_bytes)
-{
-    int64_t begin_ns = clock_now_ns();
-    int got = -1;
-    size_t size;
-
-    while (!client_take_packet(client, &got, ret_bytes, &size) || got != channel) {
-        assert_false(client->ended);
-        assert_true(client->size == 0 || client->bytes[0] == '$');
-        assert_true(clock_now_ns() - begin_ns < PATIENCE_NS);
-        client_turn(client);
-    }
-    return size;
 }
 
 static inline void client_finish(struct rtsp_client *client)

@@ -267,18 +267,6 @@ TEST(test_an_end_is_an_end_with_or_without_a_word, setup, teardown)
     assert_int_equal(wire_read(fixture->wire, &byte, 1), 0);
 }
 
-TEST(test_garbage_is_no_handshake, setup, teardown)
-{
-    struct fixture *fixture = *state;
-    const char request[] = "OPTIONS rtsp://a/ RTSP/1.0\r\nCSeq: 1\r\n\r\n";
-
-    open_wire(fixture);
-    assert_int_equal(wire_handshake(fixture->wire), -EAGAIN);
-    assert_false(wire_wants_write(fixture->wire));
-    assert_int_equal(send(fixture->fd, request, strlen(request), MSG_NOSIGNAL), strlen(request));
-    assert_int_equal(wire_handshake(fixture->wire), -EPROTO);
-}
-
 TEST(test_who_leaves_in_the_handshake_has_failed, setup, teardown)
 {
     struct fixture *fixture = *state;
@@ -313,19 +301,6 @@ TEST(test_keys_cannot_be_renewed_for_ever, setup, teardown)
         result = wire_read(fixture->wire, &byte, 1);
     }
     assert_true(result < 0 && result != -EAGAIN);
-}
-
-TEST(test_an_old_client_is_told_why, setup, teardown)
-{
-    struct fixture *fixture = *state;
-    int result;
-
-    begin_client(fixture, "LEGACY:-VERS-ALL:+VERS-TLS1.1");
-    assert_int_equal(gnutls_handshake(fixture->client), GNUTLS_E_AGAIN);
-    assert_int_equal(wire_handshake(fixture->wire), -EPROTO);
-    result = gnutls_handshake(fixture->client);
-    assert_int_equal(result, GNUTLS_E_FATAL_ALERT_RECEIVED);
-    assert_int_equal(gnutls_alert_get(fixture->client), GNUTLS_A_PROTOCOL_VERSION);
 }
 
 TEST(test_a_certificate_outlives_its_wires, setup, teardown)
