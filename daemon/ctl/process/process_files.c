@@ -6,9 +6,8 @@
 #include "daemon/common/pnm.h"
 #include "daemon/common/standard_output.h"
 #include "daemon/ctl/gpu_session.h"
-#include "daemon/ctl/process/output_file.h"
 #include "daemon/ctl/process/process_clip.h"
-#include "daemon/ctl/process/standard_file.h"
+#include "daemon/ctl/process/whole_file.h"
 
 #include <errno.h>
 #include <string.h>
@@ -41,7 +40,7 @@ struct file_job {
     const struct process_request *request;
     const char *input, *input_name; // its path, and what errors call it
     const char *output_name;
-    struct standard_file standard_input, standard_output; // owned, where they are used
+    struct whole_file held_input, output; // owned; the first of standard input
     const struct file_kind *input_kind, *output_kind;
     struct gpu_session session;
 };
@@ -50,7 +49,7 @@ static const struct file_kind *kind_of(const char *path)
 {
     const char *name = strrchr(path, '/'), *dot = strrchr(name ? name : path, '.');
 
-    if (standard_file_is(path)) {
+    if (whole_file_is_standard(path)) {
         return &standard_pnm;
     }
     for (size_t i = 0; dot && i < ARRAY_LENGTH(kinds); i++) {
@@ -111,7 +110,7 @@ static int check_kinds(struct file_job *job, struct error *error)
     }
     job->input_kind = kind_of(request->input);
     if (job->input_kind == &standard_pnm &&
-        (pread(fileno(job->standard_input.stream), magic, 2, 0) < 2 || magic[0] != 'P')) {
+        (pread(fileno(job->held_input.stream), magic, 2, 0) < 2 || magic[0] != 'P')) {
         job->input_kind = NULL;
     }
     if (!job->input_kind) {
@@ -145,7 +144,7 @@ static int check_paths(const struct file_job *job, struct error *error)
         return error_set(error, -EINVAL, "%s: %s", job->input_name,
                          S_ISREG(input.st_mode) ? "the file is empty" : "no regular file");
     }
-    if (!standard_file_is(job->request->output) && stat(job->request->output, &output) == 0) {
+    if (!whole_file_is_standard(job->request->output) && stat(job->request->output, &output) == 0) {
         if (input.st_dev == output.st_dev && input.st_ino == output.st_ino) {
             return error_set(error, -EINVAL, "%s: input and output are the same file",
                              job->input_name);
@@ -315,31 +314,6 @@ static int process(struct file_job *job, const char *path, struct error *error)
     return r;
 }
 
-// Beside its place first, or in memory, so that it appears whole or not at all.
-static int make_output(struct file_job *job, struct error *error)
-{
-    _cleanup_(cleanup_free) char *temporary = NULL;
-    int r;
-
-    if (standard_file_is(job->request->output)) {
-        r = standard_file_new(error, &job->standard_output);
-        r = r < 0 ? r : process(job, job->standard_output.path, error);
-        return r < 0 ? r : standard_file_write(&job->standard_output, error);
-    }
-    r = output_file_new(job->request->output, error, &temporary);
-    if (r < 0) {
-        return r;
-    }
-    r = process(job, temporary, error);
-    if (r == 0) {
-        r = output_file_publish(temporary, job->request->output, error);
-    }
-    if (r < 0) {
-        output_file_discard(temporary);
-    }
-    return r;
-}
-
 int process_files(const struct process_request *request, struct error *error)
 {
     struct file_job job = {.request = request,
@@ -348,20 +322,22 @@ int process_files(const struct process_request *request, struct error *error)
                            .output_name = request->output};
     int r = 0;
 
-    if (standard_file_is(request->output)) {
+    if (whole_file_is_standard(request->output)) {
         job.output_name = "standard output";
         standard_output_keep();
     }
-    if (standard_file_is(request->input)) {
-        r = standard_file_read(error, &job.standard_input);
-        job.input = job.standard_input.path;
+    if (whole_file_is_standard(request->input)) {
+        r = whole_file_read_input(error, &job.held_input);
+        job.input = job.held_input.path;
         job.input_name = "standard input";
     }
     r = r < 0 ? r : check_kinds(&job, error);
     r = r < 0 ? r : check_previous(&job, error);
     r = r < 0 ? r : check_paths(&job, error);
-    r = r < 0 ? r : make_output(&job, error);
-    standard_file_finish(&job.standard_input);
-    standard_file_finish(&job.standard_output);
+    r = r < 0 ? r : whole_file_new(request->output, error, &job.output);
+    r = r < 0 ? r : process(&job, job.output.path, error);
+    r = r < 0 ? r : whole_file_publish(&job.output, request->output, error);
+    whole_file_finish(&job.held_input);
+    whole_file_finish(&job.output);
     return r;
 }
