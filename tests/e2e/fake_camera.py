@@ -46,8 +46,9 @@ import sys
 import threading
 import time
 
-USER, PASSWORD, REALM = "viewer", "two words: and a colon", "camera"
-SIZE, FPS = (320, 240), 25
+from rtsp_camera import PASSWORD, SIZE, USER
+
+REALM, FPS = "camera", 25
 CLOCK_HZ = 90000
 PACKET_BYTES = 1400
 PICTURE_TYPES, PARAMETER_TYPES = (1, 5), (7, 8)

@@ -1,12 +1,15 @@
 """A camera in the network as its maker might build it: gst-rtsp-server with a user and a password.
 
 Serves GStreamer's test picture at /h264, /h265 and /jpeg (this by TCP alone) with sound beside it,
-and /anamorphic, whose pixels are 16:11, for USER with PASSWORD (Digest), and prints `ready PORT`. Ends when its stdin closes. `Camera` is
-the other end of that pipe.
+and /anamorphic, whose pixels are 16:11, for USER with PASSWORD (Digest), and prints `ready PORT`. Ends when its stdin
+closes. `Camera` is the other end of that pipe. The rest is for the tests of all cameras in the network.
 """
 
+import contextlib
 import subprocess
 import sys
+
+import daemon
 
 USER, PASSWORD = "viewer", "two words: and a colon"
 SIZE = (320, 240)
@@ -35,6 +38,35 @@ class Camera:
     def stop(self):
         self.process.kill()
         self.process.wait()
+
+
+@contextlib.contextmanager
+def starting(kind):
+    """Starts cameras of a kind, which are stopped at the end: start(…) takes what the kind takes."""
+    started = []
+
+    def start(*words, **settings):
+        started.append(kind(*words, **settings))
+        return started[-1]
+
+    yield start
+    for camera in started:
+        camera.stop()
+
+
+def write_credentials(folder):
+    path = folder / "camera.credentials"
+    path.write_text(f"{USER}:{PASSWORD}\n")
+    path.chmod(0o640)
+    return path
+
+
+def watching(url, **settings):
+    return daemon.camera(source="rtsp", url=url, views=["camera"], **settings)
+
+
+def is_live(camera):
+    return camera["state"] == "live"
 
 
 def main():

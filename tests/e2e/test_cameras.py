@@ -6,30 +6,21 @@ import subprocess
 import pytest
 
 import daemon
-from fake_camera import PASSWORD, SIZE, USER, FakeCamera
+from fake_camera import FakeCamera
+from rtsp_camera import PASSWORD, SIZE, is_live, starting, watching, write_credentials
 
 LOGINS = ("basic", "digest", "digests", "sha256", "close")
 
 
 @pytest.fixture
 def fake_camera():
-    cameras = []
-
-    def start(quirk="none", **settings):
-        cameras.append(FakeCamera(quirk, **settings))
-        return cameras[-1]
-
-    yield start
-    for camera in cameras:
-        camera.stop()
+    with starting(FakeCamera) as start:
+        yield start
 
 
 @pytest.fixture
 def credentials(tmp_path):
-    path = tmp_path / "camera.credentials"
-    path.write_text(f"{USER}:{PASSWORD}\n")
-    path.chmod(0o640)
-    return path
+    return write_credentials(tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +42,6 @@ def certificates(tmp_path_factory):
         )
         made.append((path, shown.stdout.strip().split("=")[1]))
     return made
-
-
-def watching(url, **settings):
-    return daemon.camera(source="rtsp", url=url, views=["camera"], **settings)
-
-
-def is_live(camera):
-    return camera["state"] == "live"
 
 
 def says(*parts):
@@ -176,23 +159,3 @@ def test_a_certificate_of_the_cameras_own_is_pinned(edged, fake_camera, certific
     server.wait_camera("none", says("signed by nobody this system trusts", hint))
     server.wait_camera("other", says("another certificate than fingerprint allows", hint))
     assert new != old
-
-
-@pytest.mark.parametrize(
-    ("settings", "parts"),
-    [
-        ({"fingerprint": "12:34"}, ["64 hexadecimal digits"]),
-        ({"fingerprint": "g" * 64}, ["64 hexadecimal digits"]),
-        ({"url": "rtsp://camera/", "credentials": "one"}, ["warning", "rtsps://"]),
-    ],
-)
-def test_check_tells_of_logins_and_fingerprints(tmp_path, settings, parts):
-    (tmp_path / "one").write_text(f"{USER}:{PASSWORD}\n")
-    (tmp_path / "one").chmod(0o600)
-    config = tmp_path / "edged.conf"
-    camera = daemon.camera(source="rtsp", **{"url": "rtsps://camera/", **settings})
-    config.write_text(f"cameras = {daemon.libconfig([camera])};")
-    result = daemon.run_edged("--config", config, "--check")
-    assert result.returncode == ("fingerprint" in settings)
-    for part in parts:
-        assert part in result.stderr + result.stdout

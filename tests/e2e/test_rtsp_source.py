@@ -11,36 +11,19 @@ import pytest
 import daemon
 import pattern
 import rtsp_camera
+from rtsp_camera import is_live, starting, watching, write_credentials
 from test_flip import grab
 
 
 @pytest.fixture
 def network_camera():
-    cameras = []
-
-    def start(port=0):
-        cameras.append(rtsp_camera.Camera(port))
-        return cameras[-1]
-
-    yield start
-    for camera in cameras:
-        camera.stop()
+    with starting(rtsp_camera.Camera) as start:
+        yield start
 
 
 @pytest.fixture
 def credentials(tmp_path):
-    path = tmp_path / "camera.credentials"
-    path.write_text(f"{rtsp_camera.USER}:{rtsp_camera.PASSWORD}\n")
-    path.chmod(0o640)
-    return path
-
-
-def watching(url, **settings):
-    return daemon.camera(source="rtsp", url=url, views=["camera"], **settings)
-
-
-def is_live(camera):
-    return camera["state"] == "live"
+    return write_credentials(tmp_path)
 
 
 def assert_tells_no_password(server):
@@ -180,6 +163,8 @@ def test_why_there_is_no_picture_is_said(edged, network_camera, tmp_path, line, 
         ({"url": "rtsp://camera/", "transport": "tls"}, 'allowed: "auto", "tcp", "udp"'),
         ({"url": "rtsp://camera/", "credentials": "open.txt"}, "chmod 640"),
         ({"url": "rtsp://camera/", "credentials": "empty.txt"}, "one line, user:password"),
+        ({"url": "rtsps://camera/", "fingerprint": "12:34"}, "64 hexadecimal digits"),
+        ({"url": "rtsps://camera/", "fingerprint": "g" * 64}, "64 hexadecimal digits"),
     ],
 )
 def test_check_says_what_is_allowed(tmp_path, settings, message):
@@ -192,3 +177,12 @@ def test_check_says_what_is_allowed(tmp_path, settings, message):
     assert result.returncode == 1
     assert message in result.stderr + result.stdout
     assert "secret" not in result.stderr + result.stdout
+
+
+def test_check_warns_of_a_password_that_is_sent_in_the_clear(tmp_path):
+    login = write_credentials(tmp_path)
+    config = tmp_path / "edged.conf"
+    camera = daemon.camera(source="rtsp", url="rtsp://camera/", credentials=login)
+    config.write_text(f"cameras = {daemon.libconfig([camera])};")
+    result = daemon.run_edged("--config", config, "--check")
+    assert result.returncode == 0 and "warning" in result.stderr and "rtsps://" in result.stderr
