@@ -2,8 +2,8 @@
 
 #include "config/diff.h"
 #include "daemon/common/descriptors.h"
-#include "daemon/common/hidden_paths.h"
 #include "daemon/common/log.h"
+#include "daemon/common/service_files.h"
 #include "daemon/common/standard_output.h"
 #include "daemon/front/front.h"
 #include "daemon/front/front_config.h"
@@ -35,10 +35,9 @@ static int read_config(const char *path, struct config **ret_config)
     return r;
 }
 
-static void warn_of_hidden_path(void *path, const char *key, const char *hidden)
+static void warn_of_file(void *config_path, const char *key, const char *path, const char *reason)
 {
-    fprintf(stderr, "%s: warning: %s: %s: " HIDDEN_PATHS_HINT "\n", (const char *)path, key,
-            hidden);
+    fprintf(stderr, "%s: warning: %s: %s: %s\n", (const char *)config_path, key, path, reason);
 }
 
 static int check(const struct config *config, const char *path, const char *old_path)
@@ -52,7 +51,7 @@ static int check(const struct config *config, const char *path, const char *old_
         return FRONT_EXIT_CONFIGURATION;
     }
     front_config_warn(config, path, stderr);
-    hidden_paths_tell(config, warn_of_hidden_path, (void *)path);
+    service_files_tell(config, warn_of_file, (void *)path);
     printf("%s: ok\n", path ? path : "built-in defaults");
     if (old) {
         config_diff_print(stdout, old, config);

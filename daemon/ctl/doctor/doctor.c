@@ -2,7 +2,7 @@
 // configuration is here, because the others look at what it has loaded.
 #include "daemon/ctl/commands.h"
 
-#include "daemon/common/hidden_paths.h"
+#include "daemon/common/service_files.h"
 #include "daemon/ctl/arguments.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
 
@@ -48,9 +48,9 @@ static void say_problems(struct doctor *doctor, const char *text)
     }
 }
 
-static void say_hidden(void *doctor, const char *key, const char *path)
+static void say_file(void *doctor, const char *key, const char *path, const char *reason)
 {
-    doctor_say(doctor, DOCTOR_WARNING, key, "%s: " HIDDEN_PATHS_HINT, path);
+    doctor_say(doctor, DOCTOR_WARNING, key, "%s: %s", path, reason);
 }
 
 static void check_configuration(struct doctor *doctor)
@@ -84,7 +84,7 @@ static void check_configuration(struct doctor *doctor)
     doctor_say(doctor, DOCTOR_OK, "configuration", "%s: %zu camera%s, %zu view%s",
                doctor->config_path, doctor->config->camera_count,
                doctor->config->camera_count == 1 ? "" : "s", views, views == 1 ? "" : "s");
-    hidden_paths_tell(doctor->config, say_hidden, doctor);
+    service_files_tell(doctor->config, say_file, doctor);
 }
 
 static bool examine(const char *config_path, enum doctor_style style)

@@ -1,0 +1,137 @@
+#include "daemon/common/service_files.h"
+
+#include <grp.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#define USER "edged"
+#define DEVICE_GROUP "video" // SupplementaryGroups= of edged.service
+#define GROUPS_MAX 32
+
+struct teller {
+    bool has_user;
+    uid_t uid;
+    gid_t gids[GROUPS_MAX];
+    int gid_count;
+    void (*tell)(void *context, const char *key, const char *path, const char *reason);
+    void *context;
+};
+
+static void find_user(struct teller *teller)
+{
+    const struct passwd *user = getpwnam(USER);
+    const struct group *devices = getgrnam(DEVICE_GROUP);
+
+    if (!user) {
+        return;
+    }
+    teller->has_user = true;
+    teller->uid = user->pw_uid;
+    teller->gid_count = GROUPS_MAX - 1;
+    if (getgrouplist(USER, user->pw_gid, teller->gids, &teller->gid_count) < 0) {
+        teller->gid_count = GROUPS_MAX - 1; // there are more
+    }
+    if (devices) {
+        teller->gids[teller->gid_count++] = devices->gr_gid;
+    }
+}
+
+static bool is_hidden(const char *path)
+{
+    static const char *const hidden[] = {"/home/", "/root/", "/run/user/"};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(hidden); i++) {
+        if (strncmp(path, hidden[i], strlen(hidden[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Whether the user has the permission, S_IROTH or S_IXOTH, by owner and mode. True for what cannot
+// be looked at.
+static bool is_allowed(const struct teller *teller, const char *path, mode_t permission)
+{
+    struct stat status;
+    int shift = 0;
+
+    if (stat(path, &status) < 0 || getxattr(path, "system.posix_acl_access", NULL, 0) > 0) {
+        return true;
+    }
+    for (int i = 0; i < teller->gid_count; i++) {
+        shift = teller->gids[i] == status.st_gid ? 3 : shift;
+    }
+    shift = teller->uid == status.st_uid ? 6 : shift;
+    return status.st_mode & permission << shift;
+}
+
+// Whether the user may enter each folder on the way to the file, and read that.
+static bool is_readable(const struct teller *teller, char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        bool enters = is_allowed(teller, path, S_IXOTH);
+        *slash = '/';
+        if (!enters) {
+            return false;
+        }
+    }
+    return is_allowed(teller, path, S_IROTH);
+}
+
+static void look(const struct teller *teller, const char *key, const char *path)
+{
+    _cleanup_(cleanup_free) char *real = path && *path ? realpath(path, NULL) : NULL;
+    char reason[PATH_MAX + 128];
+
+    if (path && (is_hidden(path) || (real && is_hidden(real)))) {
+        teller->tell(teller->context, key, path,
+                     "edged.service does not see it, because it sees nothing in /home, /root and "
+                     "/run/user; move it to /etc/edged or /var/lib/edged");
+    } else if (real && teller->has_user && !is_readable(teller, real)) {
+        snprintf(reason, sizeof reason,
+                 "user " USER " of edged.service may not read it: `namei -l %s` shows owners and "
+                 "modes",
+                 real);
+        teller->tell(teller->context, key, path, reason);
+    }
+}
+
+static void look_at_camera(const struct teller *teller, size_t index,
+                           const struct config_camera *camera)
+{
+    char key[80];
+
+    snprintf(key, sizeof key, "cameras[%zu].path", index);
+    look(teller, key, camera->source == CONFIG_SOURCE_FILE ? camera->path : NULL);
+    snprintf(key, sizeof key, "cameras[%zu].credentials", index);
+    look(teller, key, camera->source == CONFIG_SOURCE_RTSP ? camera->credentials : NULL);
+    for (size_t i = 0; i < camera->view_count; i++) {
+        snprintf(key, sizeof key, "cameras[%zu].views[%zu].mask", index, i);
+        look(teller, key, camera->views[i].mask);
+    }
+    for (size_t i = 0; i < camera->region_count; i++) {
+        snprintf(key, sizeof key, "cameras[%zu].regions[%zu].mask", index, i);
+        look(teller, key, camera->regions[i].mask);
+    }
+}
+
+void service_files_tell(const struct config *config,
+                        void (*tell)(void *context, const char *key, const char *path,
+                                     const char *reason),
+                        void *context)
+{
+    struct teller teller = {.tell = tell, .context = context};
+
+    find_user(&teller);
+    look(&teller, "rtsp.users", config->rtsp.users);
+    look(&teller, "rtsp.certificate", config->rtsp.certificate);
+    look(&teller, "rtsp.key", config->rtsp.key);
+    for (size_t i = 0; i < config->camera_count; i++) {
+        look_at_camera(&teller, i, &config->cameras[i]);
+    }
+}

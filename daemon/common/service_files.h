@@ -1,0 +1,14 @@
+// Files of a configuration that edged.service cannot read, although the user who tries the
+// configuration by hand may: its ProtectHome=yes hides /home, /root and /run/user, and it runs as
+// user edged.
+#pragma once
+
+#include "config/config.h"
+
+// Calls `tell` for each such file with the key that names it ("cameras[0].path") and the reason,
+// which goes behind the path. Links are followed. Owners and modes are looked at only where there
+// is a user edged, and not those of files with access control lists.
+void service_files_tell(const struct config *config,
+                        void (*tell)(void *context, const char *key, const char *path,
+                                     const char *reason),
+                        void *context);
