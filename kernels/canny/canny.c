@@ -232,17 +232,7 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
     (void)rows;
     (void)width;
     (void)scratch;
-    write_row(stage->state, false, y, output);
-    return STAGE_WRITTEN;
-}
-
-static enum stage_result run_row_limited(const struct stage *stage, const uint8_t *const *rows,
-                                         uint32_t y, uint32_t width, void *scratch, uint8_t *output)
-{
-    (void)rows;
-    (void)width;
-    (void)scratch;
-    write_row(stage->state, true, y, output);
+    write_row(stage->state, stage->limited, y, output);
     return STAGE_WRITTEN;
 }
 
@@ -273,15 +263,10 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
                  : 0;
 }
 
-static void limit(struct stage *copy)
-{
-    copy->run_row = run_row_limited;
-}
-
 const struct stage_ops canny_ops = {
     .state_bytes = sizeof(struct canny),
     .init = init,
     .finish = finish,
     .look = look,
-    .limit = limit,
+    .limits = true,
 };

@@ -290,34 +290,23 @@ void gradient_measure(const struct gradient *gradient, struct gradient_columns c
     }
 }
 
-static void run(const struct gradient *gradient, const uint8_t *const *rows, unsigned count,
-                uint32_t width, bool limited, void *scratch, uint8_t *const *outputs)
+static void run_rows(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                     unsigned count, uint32_t width, void *scratch, uint8_t *const *outputs)
 {
+    const struct gradient *gradient = stage->state;
+
+    (void)y;
     if (gradient->rows) {
-        gradient->rows(rows, count, width, limited, outputs);
+        gradient->rows(rows, count, width, stage->limited, outputs);
         return;
     }
     for (unsigned i = 0; i < count; i++) {
         gradient_measure(gradient, gradient_find_columns(gradient, rows + i, width, scratch), width,
                          scratch, outputs[i]);
-        if (limited) {
+        if (stage->limited) {
             compose_in_place(outputs[i], width);
         }
     }
-}
-
-static void run_rows(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                     unsigned count, uint32_t width, void *scratch, uint8_t *const *outputs)
-{
-    (void)y;
-    run(stage->state, rows, count, width, false, scratch, outputs);
-}
-
-static void run_rows_limited(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                             unsigned count, uint32_t width, void *scratch, uint8_t *const *outputs)
-{
-    (void)y;
-    run(stage->state, rows, count, width, true, scratch, outputs);
 }
 
 uint8_t gradient_result(enum config_norm norm, double gain, uint32_t n)
@@ -379,13 +368,8 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     return 0;
 }
 
-static void limit(struct stage *copy)
-{
-    copy->run_rows = run_rows_limited;
-}
-
 const struct stage_ops gradient_ops = {
     .state_bytes = sizeof(struct gradient),
     .init = init,
-    .limit = limit,
+    .limits = true,
 };

@@ -1,7 +1,6 @@
 #include "kernels/mask/mask.h"
 
 #include "kernels/mask/mask_plane.h"
-#include "kernels/stage/compose.h"
 #include "kernels/stage/simd.h"
 #include "kernels/stage/stage.h"
 
@@ -20,15 +19,6 @@ static void mask_row(const uint8_t *restrict gray, const uint8_t *restrict mask,
     }
 }
 
-SIMD_CLONES
-static void mask_limited_row(const uint8_t *restrict gray, const uint8_t *restrict mask,
-                             size_t width, uint8_t *restrict output)
-{
-    for (size_t x = 0; x < width; x++) {
-        output[x] = compose_luma(gray[x] & mask[x]);
-    }
-}
-
 static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                                  uint32_t width, void *scratch, uint8_t *output)
 {
@@ -39,16 +29,6 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
         return STAGE_BLACK;
     }
     mask_row(rows[0], mask_plane_row(mask->plane, y), width, output);
-    return STAGE_WRITTEN;
-}
-
-static enum stage_result run_row_limited(const struct stage *stage, const uint8_t *const *rows,
-                                         uint32_t y, uint32_t width, void *scratch, uint8_t *output)
-{
-    const struct mask *mask = stage->state;
-
-    (void)scratch;
-    mask_limited_row(rows[0], mask_plane_row(mask->plane, y), width, output);
     return STAGE_WRITTEN;
 }
 
@@ -64,13 +44,7 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     return 0;
 }
 
-static void limit(struct stage *copy)
-{
-    copy->run_row = run_row_limited;
-}
-
 const struct stage_ops mask_ops = {
     .state_bytes = sizeof(struct mask),
     .init = init,
-    .limit = limit,
 };

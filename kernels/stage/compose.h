@@ -1,5 +1,6 @@
-// The last row stage of a stream: computed gray, 0..255, to limited range luma,
-// Y = 16 + (219 m + 127) / 255. Its chroma is constant and not written per picture (view.c).
+// The last step of a stream: computed gray, 0..255, to limited range luma,
+// Y = 16 + (219 m + 127) / 255. Its chroma is constant and not written per picture (view.c). Behind
+// a row stage it is a flag of that; a row stage of its own only where a run has nothing else to do.
 #pragma once
 
 #include "kernels/stage/simd.h"

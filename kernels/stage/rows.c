@@ -60,7 +60,7 @@ static size_t align_up(size_t bytes)
     return (bytes + SIMD_CACHE_LINE - 1) / SIMD_CACHE_LINE * SIMD_CACHE_LINE;
 }
 
-// A row_stage for each stage, but one for both where a stage can compose as well.
+// A row_stage for each stage, but for a last one that composes what the one before it makes.
 static void choose_row_stages(struct rows *rows, const struct stage *stages, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -68,8 +68,8 @@ static void choose_row_stages(struct rows *rows, const struct stage *stages, uns
 
         row_stage->stage = stages[i];
         row_stage->at_once = stages[i].run_rows ? RING_ROWS_AT_ONCE : 1;
-        if (i + 1 < count && stages[i + 1].ops == &compose_ops && stages[i].ops->limit) {
-            stages[i].ops->limit(&row_stage->stage);
+        if (i + 1 < count && stages[i + 1].ops == &compose_ops) {
+            row_stage->stage.limited = true;
             i++;
         }
     }
@@ -230,18 +230,20 @@ static enum stage_result make_row(const struct rows *rows, const struct row_stag
 static void run(struct rows *rows, struct row_stage *row_stage, const uint8_t *const *inputs,
                 unsigned count)
 {
+    const struct stage *stage = &row_stage->stage;
     uint32_t y = row_stage->next;
+    uint8_t *outputs[STAGE_ROWS_MAX];
 
-    if (row_stage->stage.run_rows) {
-        uint8_t *outputs[STAGE_ROWS_MAX];
-
-        for (unsigned i = 0; i < count; i++) {
-            outputs[i] = ring_row(row_stage, y + i);
-        }
-        row_stage->stage.run_rows(&row_stage->stage, inputs, y, count, rows->width,
-                                  row_stage->scratch, outputs);
+    for (unsigned i = 0; i < count; i++) {
+        outputs[i] = ring_row(row_stage, y + i);
+    }
+    if (stage->run_rows) {
+        stage->run_rows(stage, inputs, y, count, rows->width, row_stage->scratch, outputs);
     } else {
-        note_result(rows, row_stage, make_row(rows, row_stage, inputs, y, ring_row(row_stage, y)));
+        note_result(rows, row_stage, make_row(rows, row_stage, inputs, y, outputs[0]));
+    }
+    for (unsigned i = 0; i < count && stage->limited && !stage->ops->limits; i++) {
+        compose_in_place(outputs[i], rows->width);
     }
 }
 

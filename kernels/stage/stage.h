@@ -68,9 +68,8 @@ struct stage_ops {
     // also be passed to run_row(), at any time, and all others are not.
     enum stage_result (*keep_row)(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                                   uint32_t width, bool at_border, void *scratch, uint8_t *output);
-    // Row stage. Changes run_row() or run_rows() of a copy of the stage to one that writes what the
-    // compose stage behind it would, in one go. NULL: the compose stage does.
-    void (*limit)(struct stage *copy);
+    bool limits; // run_row() or run_rows() heed `limited`; without, the runner does that to their
+                 // rows
     // Frame stage. Writes output rows first..end-1 of every plane, of plane 0 alone where the
     // picture is computed gray; `first` is even. One thread at a time calls it.
     void (*run_frame)(const struct stage *stage, const struct frame *input, struct frame *output,
@@ -85,6 +84,7 @@ struct stage {
     unsigned radius;
     bool looks;           // there is no row before look()
     bool remembers;       // it knows of the frame before
+    bool limited;         // the rows become limited range luma (compose.h)
     size_t scratch_bytes; // of memory, aligned to 64, that run_row() wants. What it holds is of no
                           // meaning from one call to the next
     // Row stage, one of them. A runner calls run_rows() for as many rows at once as it can.

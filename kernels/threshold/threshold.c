@@ -43,27 +43,18 @@ static void look(struct stage *stage, const struct row_source *source)
     threshold->level = otsu_look(threshold->otsu, source);
 }
 
-static enum stage_result write_row(const struct threshold *threshold, const uint8_t *gray,
-                                   uint32_t y, uint32_t width, struct shades shades,
-                                   uint8_t *output)
-{
-    return threshold_row(threshold->otsu ? otsu_row(threshold->otsu, y) : gray, threshold->level,
-                         shades, width, output);
-}
-
 static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                                  uint32_t width, void *scratch, uint8_t *output)
 {
-    (void)scratch;
-    return write_row(stage->state, rows[0], y, width, (struct shades){0, 255}, output);
-}
+    const struct threshold *threshold = stage->state;
+    struct shades shades = {0, 255};
 
-static enum stage_result run_row_limited(const struct stage *stage, const uint8_t *const *rows,
-                                         uint32_t y, uint32_t width, void *scratch, uint8_t *output)
-{
     (void)scratch;
-    return write_row(stage->state, rows[0], y, width,
-                     (struct shades){compose_luma(0), compose_luma(255)}, output);
+    if (stage->limited) {
+        shades = (struct shades){compose_luma(0), compose_luma(255)};
+    }
+    return threshold_row(threshold->otsu ? otsu_row(threshold->otsu, y) : rows[0], threshold->level,
+                         shades, width, output);
 }
 
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
@@ -81,15 +72,10 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     return r < 0 ? error_set(error, r, "no memory for the histogram's picture") : 0;
 }
 
-static void limit(struct stage *copy)
-{
-    copy->run_row = run_row_limited;
-}
-
 const struct stage_ops threshold_ops = {
     .state_bytes = sizeof(struct threshold),
     .init = init,
     .finish = finish,
     .look = look,
-    .limit = limit,
+    .limits = true,
 };
