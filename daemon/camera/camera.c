@@ -110,17 +110,15 @@ static int wait_for_settings(struct camera *camera, struct error *error)
     return 0;
 }
 
-// Lane thread. An event that the link has no room for is lost; telemetry still has its region's
-// state.
+// Lane thread. The front pairs ends with beginnings, so it is told of all or of the process's end.
 static void tell_event(void *context, const struct link_event *event)
 {
     struct camera *camera = context;
     int r = link_send_bytes(camera->link, LINK_EVENT, 0, event, sizeof *event);
 
-    if (r == -ENOBUFS) {
-        log_write(LOG_WARNING, LOG_EVENT_NONE, settings_camera(camera->first)->name, NULL,
-                  "motion in %s %s; the link is full, going on without telling the front",
-                  event->region.name, event->kind == LINK_EVENT_MOTION_STARTED ? "began" : "ended");
+    if (r == -ENOBUFS || r == -ENOMEM) {
+        report_set_end(&camera->report, LINK_RESTART,
+                       "edged has not read for long, and no room is left for motion events");
     }
 }
 

@@ -23,7 +23,6 @@ static void fill_event(const struct trigger *trigger, struct link_event *ret_eve
 {
     *ret_event = (struct link_event){
         .kind = trigger->region.moving ? LINK_EVENT_MOTION_STARTED : LINK_EVENT_MOTION_ENDED,
-        .number = trigger->region.events,
         .started_ns = trigger->started_ns,
         .at_ns = trigger->last_ns,
         .peak_share = trigger->peak_share,
@@ -89,7 +88,6 @@ bool trigger_step(struct trigger *trigger, int64_t pts_ns, const struct region_r
     }
     trigger->waiting = false;
     region->moving = !region->moving;
-    region->events += region->moving;
     fill_event(trigger, ret_event);
     return true;
 }

@@ -126,7 +126,8 @@ static int queue_append(struct link *link, const struct iovec *pieces, int count
     return 0;
 }
 
-static int send_locked(struct link *link, struct iovec *pieces, int count, size_t total)
+static int send_locked(struct link *link, struct iovec *pieces, int count, size_t total,
+                       size_t queue_limit)
 {
     ssize_t sent = 0;
 
@@ -138,7 +139,7 @@ static int send_locked(struct link *link, struct iovec *pieces, int count, size_
         if ((size_t)sent == total) {
             return 0;
         }
-    } else if (link->queued_bytes + total > link->queue_limit) {
+    } else if (link->queued_bytes + total > queue_limit) {
         return -ENOBUFS;
     }
     // A message that has begun must be finished, whatever the limit says.
@@ -164,8 +165,9 @@ int link_send(struct link *link, enum link_type type, uint32_t view, const struc
     }
     header.size = (uint32_t)size;
 
+    size_t limit = link->queue_limit + (type == LINK_EVENT ? LINK_EVENTS_BYTES : 0);
     pthread_mutex_lock(&link->lock);
-    int r = send_locked(link, all, count + 1, sizeof header + size);
+    int r = send_locked(link, all, count + 1, sizeof header + size, limit);
     bool waiting = link->head != NULL;
     pthread_mutex_unlock(&link->lock);
     if (waiting && link->wake) {

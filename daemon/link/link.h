@@ -24,8 +24,11 @@ struct link_message {
     uint8_t *payload; // header.size bytes, followed by a NUL byte that does not count
 };
 
+// Room in each queue for LINK_EVENT alone: some hundred events, which video never takes.
+#define LINK_EVENTS_BYTES (64u << 10)
+
 // Takes over `fd` (a connected stream socket; made non-blocking, CLOEXEC). `queue_bytes` bounds
-// what waits unsent.
+// what waits unsent; events have LINK_EVENTS_BYTES more.
 int link_new(int fd, size_t queue_bytes, struct link **ret_link);
 // Closes the fd. Takes NULL.
 void link_free(struct link *link);

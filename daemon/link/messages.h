@@ -33,7 +33,8 @@ enum link_type {
     LINK_FATAL,       // payload: one sentence; the process ends because no retry can help
     LINK_GPU_FAULT, // payload: one sentence; the GPU is lost to this process, which has closed the
                     // camera and ends: the next one is to begin on the CPU
-    LINK_EVENT,     // payload: link_event; motion in a region began or ended
+    LINK_EVENT,     // payload: link_event; motion in a region began or ended. The link keeps room
+                    // for them, and a process that cannot send one ends.
     LINK_ENCODER_HUNG, // payload: uint32_t, the enum config_encoder in which a thread of the
                        // process hangs; the process ends
     LINK_HANGING, // payload: one sentence; the process cannot go on or end, and is to be killed
@@ -85,19 +86,16 @@ struct link_region {
     uint32_t moving;              // an event is under way
     uint32_t x, y, width, height; // pixels of the camera's picture around what moves; 0: nothing
     float share;                  // moving pixels of the region's, 0..1
-    uint64_t events;              // begun since this process was started
 };
 
 enum link_event_kind { LINK_EVENT_MOTION_STARTED, LINK_EVENT_MOTION_ENDED };
 
+// The end of an event has the started_ns of its beginning, and no other event of the region has it.
 struct link_event {
     uint32_t kind;             // enum link_event_kind
-    uint32_t reserved;         // 0
-    uint64_t number;           // of the event in its region and process, from 1 on
+    float peak_share;          // the largest share of the event so far
     int64_t started_ns;        // pts of the first moving frame
     int64_t at_ns;             // pts of the frame that decided
-    float peak_share;          // the largest share of the event so far
-    uint32_t reserved2;        // 0
     struct link_region region; // at that frame
 };
 

@@ -29,8 +29,9 @@ struct events_options {
 struct clip {
     const char *camera;
     bool frames;
-    struct graph *graph;               // owned
-    struct motion_watch *motion_watch; // owned
+    struct graph *graph;                // owned
+    struct motion_watch *motion_watch;  // owned
+    uint64_t numbers[LINK_REGIONS_MAX]; // of the events so far, by region
 };
 
 static void print_line(JsonBuilder *builder)
@@ -54,6 +55,18 @@ static double seconds(int64_t time_ns)
     return (double)time_ns / (double)NS_PER_S;
 }
 
+// The number of the event in its region. An end follows its beginning.
+static uint64_t number_event(struct clip *clip, const struct link_event *event)
+{
+    size_t i = 0;
+
+    while (strcmp(motion_watch_region(clip->motion_watch, i)->name, event->region.name) != 0) {
+        i++;
+    }
+    clip->numbers[i] += event->kind == LINK_EVENT_MOTION_STARTED;
+    return clip->numbers[i];
+}
+
 // Prints the event as edged sends it, with times counted from the beginning of the clip.
 static void print_event(void *context, const struct link_event *event)
 {
@@ -62,7 +75,7 @@ static void print_event(void *context, const struct link_event *event)
     struct motion_event motion = {
         .kind = event->kind == LINK_EVENT_MOTION_ENDED ? MOTION_ENDED : MOTION_STARTED,
         .reason = MOTION_STILL,
-        .number = event->number,
+        .number = number_event(clip, event),
         .started_ns = event->started_ns,
         .at_ns = event->at_ns,
         .wall_ns = event->at_ns,

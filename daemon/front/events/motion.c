@@ -24,7 +24,7 @@ static const struct reason {
     [MOTION_STILL] = {"still", ""},
     [MOTION_NO_SIGNAL] = {"no-signal", ", because the camera has no signal"},
     [MOTION_PROCESS_ENDED] = {"process-ended", ", because the camera process ended"},
-    [MOTION_LOST] = {"lost", ", at a time that was not told"},
+    [MOTION_LOST] = {"lost", ", but the camera process did not report when"},
     [MOTION_RECONFIGURED] = {"reconfigured", ", because of another configuration"},
     [MOTION_STOPPING] = {"stopping", ", because edged stops"},
 };

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DOUBTS_ENOUGH 2
-
 void regions_init(struct regions *regions, const char *camera, regions_event *event, void *context)
 {
     *regions = (struct regions){.event = event, .context = context};
@@ -48,7 +46,7 @@ static struct region *find_region(struct regions *regions, const char *name)
         if (!region) {
             return NULL;
         }
-        *region = (struct region){0};
+        *region = (struct region){.started_ns = -1};
         snprintf(region->name, sizeof region->name, "%s", name);
     }
     region->shown = true;
@@ -69,7 +67,7 @@ static void tell(const struct regions *regions, const struct region *region, enu
     struct motion_event event = {
         .kind = kind,
         .reason = reason,
-        .number = region->before + region->number,
+        .number = region->events,
         .started_ns = region->started_ns,
         .at_ns = at_ns,
         .wall_ns = wall_of(at_ns),
@@ -98,14 +96,10 @@ static void start(const struct regions *regions, struct region *region,
                   const struct link_event *event)
 {
     region->moving = true;
-    region->doubts = 0;
-    region->number = event->number;
+    region->events++;
     region->started_ns = event->started_ns;
     region->peak = event->peak_share;
     set_now(region, &event->region);
-    if (region->begun < event->number) {
-        region->begun = event->number;
-    }
     tell(regions, region, MOTION_STARTED, MOTION_STILL, event->at_ns);
 }
 
@@ -124,17 +118,18 @@ void regions_take_event(struct regions *regions, const struct link_event *event)
     if (!region) {
         return;
     }
-    if (event->number < region->number + !region->moving) {
+    bool known = event->started_ns == region->started_ns;
+    if (known && !region->moving) {
         return; // the end of an event that the front has ended already
     }
-    if (region->moving && event->number > region->number) {
+    // The end was not told: a signal was lost and is back before telemetry could say so.
+    if (!known && region->moving) {
         end(regions, region, MOTION_LOST, event->started_ns);
     }
     if (!region->moving) {
         start(regions, region, event);
     }
     if (event->kind == LINK_EVENT_MOTION_ENDED) {
-        region->started_ns = event->started_ns;
         region->peak = event->peak_share;
         set_now(region, &event->region);
         end(regions, region, MOTION_STILL, event->at_ns);
@@ -145,23 +140,12 @@ static void take_region(struct regions *regions, const struct link_region *now)
 {
     struct region *region = find_region(regions, now->name);
 
-    if (!region) {
-        return;
-    }
-    set_now(region, now);
-    if (region->begun < now->events) {
-        region->begun = now->events;
-    }
-    // Telemetry may be older than an event that arrived before it, but the next one is not.
-    region->doubts =
-        region->moving && !now->moving && now->events >= region->number ? region->doubts + 1 : 0;
-    if (region->doubts >= DOUBTS_ENOUGH) {
-        end(regions, region, MOTION_LOST, clock_now_ns());
+    if (region) {
+        set_now(region, now);
     }
 }
 
-// Ends the events under way; the regions show no motion.
-static void end_all(struct regions *regions, enum motion_reason reason)
+void regions_end_all(struct regions *regions, enum motion_reason reason)
 {
     for (size_t i = 0; i < regions->count; i++) {
         struct region *region = &regions->list[i];
@@ -184,7 +168,6 @@ static bool is_told(const struct link_telemetry *telemetry, const char *name)
     return false;
 }
 
-// The process has no such region any more; one of the same name would begin to count anew.
 static void hide(const struct regions *regions, struct region *region)
 {
     region->share = 0;
@@ -193,9 +176,6 @@ static void hide(const struct regions *regions, struct region *region)
         end(regions, region, MOTION_RECONFIGURED, clock_now_ns());
     }
     region->shown = false;
-    region->before += region->begun;
-    region->begun = 0;
-    region->number = 0;
 }
 
 void regions_take_telemetry(struct regions *regions, const struct link_telemetry *telemetry)
@@ -211,25 +191,13 @@ void regions_take_telemetry(struct regions *regions, const struct link_telemetry
         }
     }
     if (telemetry->state == LINK_CAMERA_NO_SIGNAL) {
-        end_all(regions, MOTION_NO_SIGNAL);
-    }
-}
-
-void regions_process_ended(struct regions *regions, enum motion_reason reason)
-{
-    end_all(regions, reason);
-    for (size_t i = 0; i < regions->count; i++) {
-        struct region *region = &regions->list[i];
-
-        region->before += region->begun;
-        region->begun = 0;
-        region->number = 0;
+        regions_end_all(regions, MOTION_NO_SIGNAL);
     }
 }
 
 void regions_reconfigure(struct regions *regions)
 {
-    regions_process_ended(regions, MOTION_RECONFIGURED);
+    regions_end_all(regions, MOTION_RECONFIGURED);
     for (size_t i = 0; i < regions->count; i++) {
         regions->list[i].shown = false;
     }

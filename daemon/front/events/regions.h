@@ -2,9 +2,8 @@
 // resets. Turns the messages of the processes into events that come in pairs. Main loop only.
 //
 // A process that loses its signal, ends or is reconfigured sends no end for what moved, so the
-// front makes one. An end whose start was lost gets a start; a start whose end was lost ends with
-// the next start, or when telemetry has said twice that nothing moves. A region that telemetry does
-// not name any more has been taken out of the configuration.
+// front makes one. If the process sends one after all, it is known by its started_ns. A region that
+// telemetry does not name any more has been taken out of the configuration.
 #pragma once
 
 #include "daemon/front/events/motion.h"
@@ -17,12 +16,9 @@ struct region {
     char name[40];
     bool shown;            // the newest configuration has it, as far as is known
     bool moving;           // an event is under way
-    uint64_t number;       // of that event or the last one, as its process counts
-    uint64_t begun;        // events of the process that is there
-    uint64_t before;       // events of those that are gone
-    int64_t started_ns;    // of that event
-    double peak;           // of that event
-    unsigned doubts;       // how often telemetry has said that it does not move
+    uint64_t events;       // begun since edged was started
+    int64_t started_ns;    // of the last one; -1: none yet
+    double peak;           // of the last one
     double share;          // as it is now
     struct motion_box box; // the same
 };
@@ -47,7 +43,7 @@ void regions_init(struct regions *regions, const char *camera, regions_event *ev
 void regions_take_event(struct regions *regions, const struct link_event *event);
 void regions_take_telemetry(struct regions *regions, const struct link_telemetry *telemetry);
 
-// The process is gone: ends what moves, for `reason`, and counts on from here.
-void regions_process_ended(struct regions *regions, enum motion_reason reason);
+// Ends what moves, as when the process is gone; the regions show no motion.
+void regions_end_all(struct regions *regions, enum motion_reason reason);
 // The same, and the regions are shown again only when the next process knows them.
 void regions_reconfigure(struct regions *regions);

@@ -229,7 +229,7 @@ static void add_region(struct facts *facts, const struct region *region)
     facts_add_number(facts, "share", region->share, "edged_region_share", "%.6f",
                      "Moving pixels of the region's, 0 to 1.");
     add_box(facts, &region->box);
-    facts_add_count(facts, "events", region->before + region->begun, "edged_region_events_total",
+    facts_add_count(facts, "events", region->events, "edged_region_events_total",
                     "Motion events that began in the region.");
     facts_end(facts);
 }

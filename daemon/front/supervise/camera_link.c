@@ -8,8 +8,7 @@
 #include <string.h>
 
 #define CAMERA_LINK_QUEUE_BYTES (1u << 20)
-#define EVENTS_MAX (UINT64_C(1) << 53) // what JSON carries exactly
-#define AHEAD_MAX_NS (10 * NS_PER_S)   // how far from now a frame's time may be
+#define AHEAD_MAX_NS (10 * NS_PER_S) // how far from now a frame's time may be
 
 struct linked_view {
     struct stream *stream; // borrowed
@@ -70,20 +69,18 @@ static int handle_hello(struct camera_link *link, const struct link_message *mes
                            version);
 }
 
-// Whether the name, the counts and the numbers make sense, because they are shown.
+// Whether the name and the numbers make sense, because they are shown.
 static bool is_region(const struct link_region *region)
 {
     return memchr(region->name, 0, sizeof region->name) && schema_name_rule.accepts(region->name) &&
-           region->share >= 0 && region->share <= 1 && region->moving <= 1 &&
-           region->events <= EVENTS_MAX;
+           region->share >= 0 && region->share <= 1;
 }
 
 static bool is_event(const struct link_event *event)
 {
     return event->kind <= LINK_EVENT_MOTION_ENDED && is_region(&event->region) &&
-           event->number > 0 && event->number <= EVENTS_MAX && event->peak_share >= 0 &&
-           event->peak_share <= 1 && event->started_ns >= 0 && event->at_ns >= event->started_ns &&
-           event->at_ns <= clock_now_ns() + AHEAD_MAX_NS;
+           event->peak_share >= 0 && event->peak_share <= 1 && event->started_ns >= 0 &&
+           event->at_ns >= event->started_ns && event->at_ns <= clock_now_ns() + AHEAD_MAX_NS;
 }
 
 static int handle_event(struct camera_link *link, const struct link_message *message)

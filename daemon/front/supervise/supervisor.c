@@ -165,8 +165,8 @@ static int send_settings(struct supervisor *supervisor)
 static void close_link(struct supervisor *supervisor)
 {
     camera_link_free(TAKE(supervisor->link));
-    regions_process_ended(&supervisor->regions,
-                          supervisor->end == END_STOP ? MOTION_STOPPING : MOTION_PROCESS_ENDED);
+    regions_end_all(&supervisor->regions,
+                    supervisor->end == END_STOP ? MOTION_STOPPING : MOTION_PROCESS_ENDED);
     for (size_t i = 0; i < supervisor->stream_count; i++) {
         stream_interrupt(supervisor->streams[i]);
     }

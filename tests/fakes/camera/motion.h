@@ -17,13 +17,12 @@
 
 struct fake_motion {
     bool moving;
-    uint64_t events;
     int64_t started_ns;
 };
 
 static inline void fill_region(const struct fake_motion *motion, struct link_region *region)
 {
-    *region = (struct link_region){.name = "door", .events = motion->events};
+    *region = (struct link_region){.name = "door"};
     if (motion->moving) {
         region->moving = 1;
         region->share = 0.25f;
@@ -48,10 +47,8 @@ static inline void toggle_motion(struct fake_motion *motion, struct link *link)
     motion->moving = !motion->moving;
     event.kind = motion->moving ? LINK_EVENT_MOTION_STARTED : LINK_EVENT_MOTION_ENDED;
     if (motion->moving) {
-        motion->events++;
         motion->started_ns = event.at_ns - 500 * NS_PER_MS;
     }
-    event.number = motion->events;
     event.started_ns = motion->started_ns;
     fill_region(motion, &event.region);
     link_send_bytes(link, LINK_EVENT, 0, &event, sizeof event);
@@ -74,8 +71,6 @@ static inline void send_bad_telemetry(const char *what, struct link *link)
         strcpy(telemetry.regions[7].name, "../door");
     } else if (strcmp(what, "telemetry-share") == 0) {
         telemetry.regions[7].share = 1.5f;
-    } else if (strcmp(what, "telemetry-moving") == 0) {
-        telemetry.regions[7].moving = 2;
     }
     link_send_bytes(link, LINK_TELEMETRY, 0, &telemetry, sizeof telemetry);
 }
@@ -84,7 +79,7 @@ static inline void send_bad_telemetry(const char *what, struct link *link)
 static inline void send_bad_motion(const char *mode, struct link *link)
 {
     const char *what = mode + strlen(BAD_MOTION_MODE);
-    struct link_event event = {.number = 1, .at_ns = clock_now_ns(), .region.name = "door"};
+    struct link_event event = {.at_ns = clock_now_ns(), .region.name = "door"};
     size_t size = sizeof event;
 
     if (strcmp(what, "name") == 0) {
@@ -99,8 +94,6 @@ static inline void send_bad_motion(const char *mode, struct link *link)
         event.region.share = NAN;
     } else if (strcmp(what, "peak") == 0) {
         event.peak_share = -1;
-    } else if (strcmp(what, "number") == 0) {
-        event.number = UINT64_MAX;
     } else if (strcmp(what, "time") == 0) {
         event.started_ns = event.at_ns + 1;
     } else if (strcmp(what, "future") == 0) {

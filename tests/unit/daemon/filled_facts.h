@@ -44,8 +44,7 @@ static const struct regions filled_regions = {
               .moving = true,
               .share = 0.1f, // 0.100000001490116…
               .box = {8, 16, 64, 48},
-              .before = 9007199254740000,
-              .begun = 992},
+              .events = 9007199254740992},
              {.name = "gone"},
              {.name = "yard", .shown = true}},
     .count = 3,

@@ -46,7 +46,6 @@ TEST(test_events_come_with_nobody_watching)
     const struct link_event *event = &front.events[0];
     assert_int_equal(event->kind, LINK_EVENT_MOTION_STARTED);
     assert_string_equal(event->region.name, "low");
-    assert_int_equal(event->number, 1);
     assert_true(event->at_ns - event->started_ns >= 200 * NS_PER_MS);
     assert_true(event->at_ns <= clock_now_ns());
     assert_true(event->peak_share >= event->region.share && event->region.share >= 0.001F);
@@ -55,7 +54,6 @@ TEST(test_events_come_with_nobody_watching)
 
     const struct link_region *regions = front.telemetry.regions;
     assert_string_equal(regions[0].name, "low");
-    assert_int_equal(regions[0].events, 1);
     assert_true(regions[0].share > 0);
     assert_string_equal(regions[1].name, "still");
     assert_int_equal(regions[1].moving, 0);
@@ -91,11 +89,10 @@ TEST(test_motion_is_over_when_the_signal_is_lost)
     assert_string_equal(front.telemetry.regions[0].name, "region0");
     assert_int_equal(front.telemetry.regions[0].moving, 0);
     assert_true(front.telemetry.regions[0].share == 0);
-    assert_in_range(front.telemetry.regions[0].events, 1, front.event_count);
     until(&front, has_3_events);
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(front.events[i].kind, LINK_EVENT_MOTION_STARTED);
-        assert_int_equal(front.events[i].number, i + 1);
+        assert_true(i == 0 || front.events[i].started_ns > front.events[i - 1].started_ns);
     }
     end(&front, 0);
 }

@@ -112,7 +112,7 @@ TEST(test_a_full_socket_queues_and_a_full_queue_refuses, setup, teardown)
 {
     struct pair *pair = *state;
     static uint8_t payload[100000];
-    unsigned sent = 0;
+    unsigned sent = 0, events = 0;
     struct link *peer_link = NULL;
     struct seen seen = {0};
     int r;
@@ -123,13 +123,19 @@ TEST(test_a_full_socket_queues_and_a_full_queue_refuses, setup, teardown)
     assert_int_equal(r, -ENOBUFS);
     assert_in_range(sent, 10, 20); // 1 MiB of queue and what the socket holds
     assert_true(link_wants_write(pair->a));
+    while ((r = link_send_bytes(pair->a, LINK_EVENT, 0, payload, 100)) == 0) {
+        events++;
+    }
+    assert_int_equal(r, -ENOBUFS);
+    assert_true(events >= 500); // in the room that is kept for them
+    assert_int_equal(link_send_bytes(pair->a, LINK_TELEMETRY, 0, payload, 100), -ENOBUFS);
 
     assert_int_equal(link_new(TAKE_FD(pair->peer), 0, &peer_link), 0);
-    while (link_wants_write(pair->a) || seen.count < sent) {
+    while (link_wants_write(pair->a) || seen.count < sent + events) {
         assert_int_equal(link_flush(pair->a), 0);
         assert_int_equal(link_receive(peer_link, remember, &seen), 0);
     }
-    assert_int_equal(seen.bytes, sent * sizeof payload);
+    assert_int_equal(seen.bytes, sent * sizeof payload + events * 100);
     link_free(peer_link);
 }
 

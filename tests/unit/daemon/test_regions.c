@@ -40,19 +40,17 @@ static int teardown(void **state)
     return 0;
 }
 
-// Event `number` in `name`, from second 10 on; an end 4 s after it.
+// The event in `name` that began in second 10 * `number`; an end 4 s after it.
 static void say(struct fixture *fixture, enum link_event_kind kind, const char *name,
-                uint64_t number)
+                unsigned number)
 {
     bool started = kind == LINK_EVENT_MOTION_STARTED;
     struct link_event event = {.kind = kind,
-                               .number = number,
-                               .started_ns = 10 * SECOND,
-                               .at_ns = (started ? 11 : 14) * SECOND,
+                               .started_ns = 10 * number * SECOND,
+                               .at_ns = (10 * number + (started ? 1 : 4)) * SECOND,
                                .peak_share = started ? 0.25f : 0.5f,
                                .region = {.moving = started,
                                           .share = started ? 0.25f : 0,
-                                          .events = number,
                                           .x = 1,
                                           .y = 2,
                                           .width = 3,
@@ -62,18 +60,18 @@ static void say(struct fixture *fixture, enum link_event_kind kind, const char *
     regions_take_event(&fixture->regions, &event);
 }
 
-static void say_started(struct fixture *fixture, const char *name, uint64_t number)
+static void say_started(struct fixture *fixture, const char *name, unsigned number)
 {
     say(fixture, LINK_EVENT_MOTION_STARTED, name, number);
 }
 
-static void say_ended(struct fixture *fixture, const char *name, uint64_t number)
+static void say_ended(struct fixture *fixture, const char *name, unsigned number)
 {
     say(fixture, LINK_EVENT_MOTION_ENDED, name, number);
 }
 
 static void say_telemetry(struct fixture *fixture, enum link_camera_state camera, const char *name,
-                          bool moving, uint64_t events)
+                          bool moving)
 {
     struct link_telemetry telemetry = {.state = camera};
     struct link_region *region = &telemetry.regions[0];
@@ -81,7 +79,6 @@ static void say_telemetry(struct fixture *fixture, enum link_camera_state camera
     snprintf(region->name, sizeof region->name, "%s", name);
     region->moving = moving;
     region->share = moving ? 0.75f : 0;
-    region->events = events;
     regions_take_telemetry(&fixture->regions, &telemetry);
 }
 
@@ -117,13 +114,6 @@ static struct region describe(const struct fixture *fixture, size_t expected)
     return first;
 }
 
-static uint64_t count_events(const struct fixture *fixture)
-{
-    struct region region = describe(fixture, 1);
-
-    return region.before + region.begun;
-}
-
 TEST(test_an_event_is_told_as_the_process_says_it, setup, teardown)
 {
     struct fixture *fixture = *state;
@@ -148,13 +138,13 @@ TEST(test_an_event_is_told_as_the_process_says_it, setup, teardown)
     assert_int_equal(told[1].at_ns, 14 * SECOND);
     assert_float_equal(told[1].peak, 0.5, 0);
     assert_false(describe(fixture, 1).moving);
-    assert_int_equal(count_events(fixture), 1);
+    assert_int_equal(describe(fixture, 1).events, 1);
 }
 
 TEST(test_the_clock_of_day_of_a_frame_is_as_far_back_as_the_frame, setup, teardown)
 {
     struct fixture *fixture = *state;
-    struct link_event event = {.number = 1, .region.name = "door"};
+    struct link_event event = {.region.name = "door"};
     struct timespec now;
 
     event.started_ns = event.at_ns = clock_now_ns() - 5 * SECOND;
@@ -169,8 +159,8 @@ TEST(test_a_lost_signal_ends_what_moves_once, setup, teardown)
     struct fixture *fixture = *state;
 
     say_started(fixture, "door", 1);
-    say_telemetry(fixture, LINK_CAMERA_NO_SIGNAL, "door", true, 1);
-    say_telemetry(fixture, LINK_CAMERA_NO_SIGNAL, "door", true, 1);
+    say_telemetry(fixture, LINK_CAMERA_NO_SIGNAL, "door", true);
+    say_telemetry(fixture, LINK_CAMERA_NO_SIGNAL, "door", true);
     say_ended(fixture, "door",
               1); // late, or the process ends it itself when there are frames again
     assert_int_equal(fixture->count, 2);
@@ -184,19 +174,20 @@ TEST(test_the_end_of_a_process_ends_what_moves_and_numbers_go_on, setup, teardow
 {
     struct fixture *fixture = *state;
 
-    say_started(fixture, "door", 7);
-    say_telemetry(fixture, LINK_CAMERA_LIVE, "door", true, 7);
-    regions_process_ended(&fixture->regions, MOTION_PROCESS_ENDED);
-    assert_ended(fixture, 1, 7, MOTION_PROCESS_ENDED);
-    assert_true(fixture->told[1].at_ns >= fixture->told[1].started_ns);
-    assert_int_equal(count_events(fixture), 7);
-    say_telemetry(fixture, LINK_CAMERA_LIVE, "door", false, 0);
-    assert_int_equal(count_events(fixture), 7);
     say_started(fixture, "door", 1);
-    assert_told(fixture, 2, MOTION_STARTED, 8);
-    assert_int_equal(count_events(fixture), 8);
-    regions_process_ended(&fixture->regions, MOTION_STOPPING);
-    assert_ended(fixture, 3, 8, MOTION_STOPPING);
+    say_ended(fixture, "door", 1);
+    say_started(fixture, "door", 2);
+    say_telemetry(fixture, LINK_CAMERA_LIVE, "door", true);
+    regions_end_all(&fixture->regions, MOTION_PROCESS_ENDED);
+    assert_ended(fixture, 3, 2, MOTION_PROCESS_ENDED);
+    assert_true(fixture->told[3].at_ns >= fixture->told[3].started_ns);
+    say_telemetry(fixture, LINK_CAMERA_LIVE, "door", false);
+    assert_int_equal(describe(fixture, 1).events, 2);
+    say_started(fixture, "door", 3);
+    assert_told(fixture, 4, MOTION_STARTED, 3);
+    assert_int_equal(describe(fixture, 1).events, 3);
+    regions_end_all(&fixture->regions, MOTION_STOPPING);
+    assert_ended(fixture, 5, 3, MOTION_STOPPING);
 }
 
 TEST(test_an_end_brings_its_lost_start_along, setup, teardown)
@@ -219,36 +210,22 @@ TEST(test_a_start_ends_the_event_whose_end_was_lost, setup, teardown)
     assert_int_equal(fixture->count, 3);
     assert_ended(fixture, 1, 1, MOTION_LOST);
     assert_told(fixture, 2, MOTION_STARTED, 2);
-    say_ended(fixture, "door", 1); // not the one that is under way
-    assert_int_equal(fixture->count, 3);
-}
-
-TEST(test_telemetry_that_denies_an_event_twice_ends_it, setup, teardown)
-{
-    struct fixture *fixture = *state;
-
-    say_started(fixture, "door", 1);
-    say_telemetry(fixture, LINK_CAMERA_LIVE, "door", false, 0); // older than the event
-    say_telemetry(fixture, LINK_CAMERA_LIVE, "door", false, 1);
-    say_telemetry(fixture, LINK_CAMERA_LIVE, "door", true, 1);
-    say_telemetry(fixture, LINK_CAMERA_LIVE, "door", false, 1);
-    assert_int_equal(fixture->count, 1);
-    say_telemetry(fixture, LINK_CAMERA_LIVE, "door", false, 1);
-    assert_ended(fixture, 1, 1, MOTION_LOST);
+    say_ended(fixture, "door", 2);
+    assert_ended(fixture, 3, 2, MOTION_STILL);
 }
 
 TEST(test_telemetry_shows_shares_and_regions_without_events, setup, teardown)
 {
     struct fixture *fixture = *state;
 
-    say_telemetry(fixture, LINK_CAMERA_LIVE, "yard", false, 3);
+    say_telemetry(fixture, LINK_CAMERA_LIVE, "yard", false);
     assert_string_equal(describe(fixture, 1).name, "yard");
-    assert_int_equal(count_events(fixture), 3); // also those whose messages were lost
+    assert_int_equal(describe(fixture, 1).events, 0);
     assert_false(describe(fixture, 1).moving);
-    say_started(fixture, "yard", 4);
-    say_telemetry(fixture, LINK_CAMERA_LIVE, "yard", true, 4);
+    say_started(fixture, "yard", 1);
+    say_telemetry(fixture, LINK_CAMERA_LIVE, "yard", true);
     assert_float_equal(describe(fixture, 1).share, 0.75, 0);
-    regions_process_ended(&fixture->regions, MOTION_PROCESS_ENDED);
+    regions_end_all(&fixture->regions, MOTION_PROCESS_ENDED);
     assert_float_equal(fixture->told[1].peak, 0.75, 0);
 }
 
@@ -256,12 +233,12 @@ TEST(test_another_configuration_ends_hides_and_remembers, setup, teardown)
 {
     struct fixture *fixture = *state;
 
-    say_started(fixture, "door", 5);
+    say_started(fixture, "door", 1);
     regions_reconfigure(&fixture->regions);
-    assert_ended(fixture, 1, 5, MOTION_RECONFIGURED);
+    assert_ended(fixture, 1, 1, MOTION_RECONFIGURED);
     describe(fixture, 0);
-    say_telemetry(fixture, LINK_CAMERA_STARTING, "door", false, 0);
-    assert_int_equal(count_events(fixture), 5);
+    say_telemetry(fixture, LINK_CAMERA_STARTING, "door", false);
+    assert_int_equal(describe(fixture, 1).events, 1);
 }
 
 TEST(test_a_camera_has_8_regions_and_new_ones_take_the_places_of_old, setup, teardown)
@@ -277,14 +254,13 @@ TEST(test_a_camera_has_8_regions_and_new_ones_take_the_places_of_old, setup, tea
     assert_int_equal(fixture->count, 8); // it was left out
     describe(fixture, 8);
     // A process that goes on under another configuration names none of them any more.
-    say_telemetry(fixture, LINK_CAMERA_LIVE, "ninth", false, 0);
+    say_telemetry(fixture, LINK_CAMERA_LIVE, "ninth", false);
     assert_int_equal(fixture->count, 16);
     assert_ended(fixture, 15, 1, MOTION_RECONFIGURED);
     assert_string_equal(describe(fixture, 1).name, "ninth");
-    assert_int_equal(count_events(fixture), 0);
-    // What comes back begins to count anew in the process, and goes on here.
-    say_telemetry(fixture, LINK_CAMERA_LIVE, "region7", true, 1);
-    assert_int_equal(count_events(fixture), 2);
+    assert_int_equal(describe(fixture, 1).events, 0);
+    say_telemetry(fixture, LINK_CAMERA_LIVE, "region7", true); // comes back
+    assert_int_equal(describe(fixture, 1).events, 1);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -59,7 +59,6 @@ TEST(test_an_event_takes_motion_in_every_frame_for_its_duration)
     struct trigger trigger = new_trigger();
 
     check(&trigger, percents, "......(..");
-    assert_int_equal(trigger.region.events, 1);
     assert_true(trigger.region.moving);
 }
 
@@ -71,7 +70,6 @@ TEST(test_an_event_ends_after_stillness_in_every_frame_for_the_cooldown)
 
     check(&trigger, percents, "..(.......).");
     assert_false(trigger.region.moving);
-    assert_int_equal(trigger.region.events, 1);
 }
 
 TEST(test_events_follow_each_other)
@@ -81,7 +79,6 @@ TEST(test_events_follow_each_other)
     struct trigger trigger = new_trigger();
 
     check(&trigger, percents, "..(...)..(...)");
-    assert_int_equal(trigger.region.events, 2);
 }
 
 TEST(test_what_is_told_of_an_event)
@@ -94,13 +91,11 @@ TEST(test_what_is_told_of_an_event)
         step(&trigger, i * FRAME_NS, percents[i], &event);
     }
     assert_int_equal(event.kind, LINK_EVENT_MOTION_STARTED);
-    assert_int_equal(event.number, 1);
     assert_int_equal(event.started_ns, FRAME_NS);
     assert_int_equal(event.at_ns, 3 * FRAME_NS);
     assert_true(event.peak_share == 0.6F);
     assert_string_equal(event.region.name, "gate");
     assert_int_equal(event.region.moving, 1);
-    assert_int_equal(event.region.events, 1);
     assert_int_equal(event.region.x, 10);
     assert_int_equal(event.region.height, 3);
     assert_true(event.region.share == 0.1F);
@@ -109,7 +104,6 @@ TEST(test_what_is_told_of_an_event)
         step(&trigger, i * FRAME_NS, i < 9 ? percents[i] : 0, &event);
     }
     assert_int_equal(event.kind, LINK_EVENT_MOTION_ENDED);
-    assert_int_equal(event.number, 1);
     assert_int_equal(event.started_ns, FRAME_NS);
     assert_int_equal(event.at_ns, 9 * FRAME_NS);
     assert_true(event.peak_share == 0.7F);
@@ -166,9 +160,7 @@ TEST(test_lost_frames_end_an_event_untold)
     assert_int_equal(trigger.region.moving, 0);
     assert_int_equal(trigger.region.width, 0);
     assert_true(trigger.region.share == 0);
-    assert_int_equal(trigger.region.events, 1);
     check(&trigger, percents, "..(");
-    assert_int_equal(trigger.region.events, 2);
 }
 
 TEST(test_a_region_without_pixels_has_no_share)
