@@ -30,17 +30,6 @@ static bool is_equal(const struct config *a, const struct config *b)
            strcmp(one, other) == 0;
 }
 
-// Whether somebody has edited the file: it has a mistake, or a setting that is not the default. The
-// installed file has neither.
-static bool is_somebodys(const struct setup_config *config)
-{
-    _cleanup_(cleanup_config) struct config *defaults = NULL, *there = NULL;
-
-    return config->file.content &&
-           (config_parse("", "built-in defaults", NULL, &defaults) < 0 ||
-            config_load(config->file.path, NULL, &there) < 0 || !is_equal(there, defaults));
-}
-
 // Checks, before anything is asked, that the configuration's folder can be written to.
 static int check_folder(const char *path, struct error *error)
 {
@@ -54,14 +43,27 @@ static int check_folder(const char *path, struct error *error)
                      errno == EACCES ? "; run it with sudo" : "");
 }
 
-static int parse(const struct setup_config *config, bool force, FILE *problems,
-                 struct config **ret_config)
+// Loads what the file has. Without one, or with `force` where it has mistakes, these are the
+// defaults.
+static int load(struct setup_config *config, bool force, struct error *error)
 {
-    int r = config->file.content ? config_load(config->file.path, problems, ret_config) : -ENOENT;
+    _cleanup_(cleanup_config) struct config *defaults = NULL;
+    bool there = config->file.content;
+    int r = config_parse("", "built-in defaults", stderr, &defaults);
 
-    return r == 0 || (config->file.content && !force)
-               ? r
-               : config_parse("", "built-in defaults", problems, ret_config);
+    if (r == 0 && there) {
+        r = config_load(config->file.path, stderr, &config->old);
+        // The installed file has no mistake, and no setting that is not the default.
+        config->is_somebodys = r < 0 || !is_equal(config->old, defaults);
+    }
+    if (r < 0 && !(there && force)) {
+        return error_set(error, r, "%s has mistakes: correct them, or --force to begin anew",
+                         config->file.path);
+    }
+    if (!config->old) {
+        config->old = TAKE(defaults);
+    }
+    return 0;
 }
 
 int setup_config_load(const struct setup_answers *answers, struct error *error,
@@ -72,17 +74,7 @@ int setup_config_load(const struct setup_answers *answers, struct error *error,
     int r = check_folder(answers->config_path, error);
 
     r = r < 0 ? r : replaced_file_read(answers->config_path, error, &config.file);
-    if (r == 0) {
-        r = parse(&config, answers->force, stderr, &config.old);
-        if (r < 0) {
-            error_set(error, r, "%s has mistakes: correct them, or --force to begin anew",
-                      config.file.path);
-        }
-    }
-    if (r == 0) {
-        r = parse(&config, answers->force, NULL, &config.wanted);
-    }
-    config.is_somebodys = is_somebodys(&config);
+    r = r < 0 ? r : load(&config, answers->force, error);
     if (r < 0) {
         setup_config_finish(&config);
         return r;
@@ -237,38 +229,40 @@ static int check(const char *path, const struct config *wanted, struct error *er
     return r < 0 ? error_set(error, r, "%s", strerror(-r)) : 0;
 }
 
-int setup_config_try(const struct setup_config *config, const struct setup_answers *answers,
-                     struct error *error)
+// The configuration of the file with the answers put into it, checked. `user_may_come`: the user
+// that an address needs may still be asked for.
+static int fill_in(const struct setup_config *config, const struct setup_answers *answers,
+                   bool user_may_come, struct error *error, char **ret_keys,
+                   struct config **ret_filled)
 {
-    _cleanup_(cleanup_config) struct config *copy = NULL, *checked = NULL;
-    _cleanup_(cleanup_free) char *keys = NULL, *same = NULL;
+    _cleanup_(cleanup_config) struct config *copy = NULL;
+    _cleanup_(cleanup_free) char *same = NULL;
     int r = check(config->file.path, config->old, error, &same, &copy);
 
     r = r < 0 ? r : apply(config, answers, copy, error);
-    if (r == 0) {
-        if (!setup_config_has_users(config) && !answers->user) {
-            copy->rtsp.auth = CONFIG_AUTH_NONE; // the user that an address needs may still come
-        }
-        r = check(config->file.path, copy, error, &keys, &checked);
+    if (r == 0 && user_may_come && !setup_config_has_users(config) && !answers->user) {
+        copy->rtsp.auth = CONFIG_AUTH_NONE;
     }
-    return r;
+    return r < 0 ? r : check(config->file.path, copy, error, ret_keys, ret_filled);
+}
+
+int setup_config_try(const struct setup_config *config, const struct setup_answers *answers,
+                     struct error *error)
+{
+    _cleanup_(cleanup_config) struct config *filled = NULL;
+    _cleanup_(cleanup_free) char *keys = NULL;
+
+    return fill_in(config, answers, true, error, &keys, &filled);
 }
 
 int setup_config_apply(struct setup_config *config, const struct setup_answers *answers,
                        struct error *error)
 {
     _cleanup_(cleanup_free) char *keys = NULL;
-    struct config *checked;
-    int r = apply(config, answers, config->wanted, error);
+    int r = fill_in(config, answers, false, error, &keys, &config->wanted);
 
-    r = r < 0 ? r : check(config->file.path, config->wanted, error, &keys, &checked);
-    if (r < 0) {
-        return r;
-    }
-    config_free(config->wanted);
-    config->wanted = checked;
-    config->new_text = g_strconcat(HEADER, keys, NULL);
-    return 0;
+    config->new_text = r < 0 ? NULL : g_strconcat(HEADER, keys, NULL);
+    return r;
 }
 
 bool setup_config_print_changes(const struct setup_config *config)

@@ -36,10 +36,10 @@ static inline bool setup_answers_is_url(const char *device)
 struct setup_config {
     struct replaced_file file; // the configuration; owned, as all the others
     struct config *old;        // what stands in the file; without one the defaults
-    struct config *wanted;
-    char *new_text;    // what is wanted as text
-    bool is_somebodys; // somebody has edited the file since it was installed
-    char *users_path;  // that it names, else rtsp.users beside it
+    struct config *wanted;     // after setup_config_apply()
+    char *new_text;            // what is wanted as text
+    bool is_somebodys;         // somebody has edited the file since it was installed
+    char *users_path;          // that it names, else rtsp.users beside it
 };
 
 // Reads the configuration. If it has mistakes they are printed on standard error, and it returns
@@ -57,8 +57,8 @@ char *setup_config_login_path(const struct setup_config *config, const struct co
 // file has them. Changes nothing. -EINVAL with the key and what is allowed. -ENOMEM.
 int setup_config_try(const struct setup_config *config, const struct setup_answers *answers,
                      struct error *error);
-// Puts the answers into `wanted`. -EINVAL: edged would not take the result, with the first mistake
-// in `error`. -ENOMEM.
+// Makes `wanted` of what the file has and the answers. -EINVAL: edged would not take the result,
+// with the first mistake in `error`. -ENOMEM.
 int setup_config_apply(struct setup_config *config, const struct setup_answers *answers,
                        struct error *error);
 // Prints what would change, as `edged --check --diff` does. Returns whether anything would.
