@@ -638,9 +638,15 @@ bool supervisor_is_settled(const struct supervisor *supervisor)
 
 bool supervisor_lacks_encoder(const struct supervisor *supervisor, size_t view)
 {
+    size_t lacking = 0;
+
+    for (size_t i = 0; i < supervisor->stream_count; i++) {
+        lacking += strcmp(supervisor->telemetry.views[i].encoder, LINK_WITHOUT_ENCODER) == 0;
+    }
     return supervisor->state == SUPERVISOR_RUNNING &&
            supervisor->telemetry.configuration == supervisor->number &&
-           strcmp(supervisor->telemetry.views[view].encoder, LINK_WITHOUT_ENCODER) == 0;
+           strcmp(supervisor->telemetry.views[view].encoder, LINK_WITHOUT_ENCODER) == 0 &&
+           lacking < supervisor->stream_count; // else it is about to end, and to say why
 }
 
 const char *supervisor_refusal(const struct supervisor *supervisor)

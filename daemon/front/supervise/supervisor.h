@@ -76,7 +76,7 @@ bool supervisor_is_stopped(const struct supervisor *supervisor);
 
 // The camera's mounts can be served with the newest settings, or it has declared why not.
 bool supervisor_is_settled(const struct supervisor *supervisor);
-// The process says that it has no encoder for that view, by its place: nobody can watch it.
+// The process goes on without that view, by its place, because no encoder works for it.
 bool supervisor_lacks_encoder(const struct supervisor *supervisor, size_t view);
 // Why its process goes on with the settings before the newest; "": it does not, or it has not said.
 // Borrowed until the process says something again.
