@@ -338,8 +338,8 @@ static int reconfigure(struct camera *camera, const struct link_message *message
 {
     struct settings *next = NULL;
     struct error error = {0};
-    int r = settings_follow(message->payload, message->header.size, camera->first, camera->newest,
-                            &camera->channel_environment, &error, &next);
+    int r = settings_new(message->payload, message->header.size, camera->newest,
+                         &camera->channel_environment, &error, &next);
 
     if (r) {
         log_error("%s, ending", error.text);

@@ -4,8 +4,8 @@
 
 #include "daemon/camera/compute.h"
 
-#include "daemon/camera/compute_gpu.h"
 #include "daemon/common/log.h"
+#include "kernels/selftest/gpu_selftest.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +13,13 @@
 
 // A GPU that is given up within this time after it was taken counts as tried in vain.
 #define TRIED_NS (5 * NS_PER_S)
+
+// A GPU with its memory; all owned. Zeroed: none.
+struct compute_gpu {
+    struct gpu *gpu;
+    struct gpu_memory *memory;
+    struct gpu_surfaces *surfaces; // for pictures that go to an encoder; NULL: there are none
+};
 
 struct compute {
     struct compute_settings settings;
@@ -32,6 +39,85 @@ struct compute {
     struct compute_gpu found;             // owned; kept when given up, frames may be in its memory
     char backend_text[16], gpu_text[256]; // for telemetry
 };
+
+// A machine without surfaces has other memory.
+static void find_surfaces(struct compute_gpu *found, struct error *passed_over)
+{
+    struct error why = {0}, others = *passed_over;
+
+    if (gpu_surfaces_new(found->gpu, &why, &found->surfaces) < 0) {
+        error_set(passed_over, 0, "%s memory: %s%s%s", config_memory_name(CONFIG_MEMORY_NVMM),
+                  why.text, others.text[0] ? "; " : "", others.text);
+    }
+}
+
+// Opens the GPU, and memory of the wanted kind or one after it, when the GPU passes its self-tests;
+// for CONFIG_MEMORY_NVMM surfaces as well. Errors are those of gpu_new() and gpu_selftest_start(),
+// and -ENOTSUP (CPU and GPU share no memory), with the reason in `error`. `passed_over` gets the
+// kinds of memory that failed. The caller zeroes `found` before the call, and finishes it after it,
+// whatever it returns.
+static int find_gpu(enum config_memory wanted, struct error *error, struct error *passed_over,
+                    struct compute_gpu *found)
+{
+    int r = gpu_new(error, &found->gpu);
+
+    if (!r) {
+        r = gpu_selftest_start(found->gpu, error);
+    }
+    if (!r) {
+        r = gpu_memory_new(found->gpu, wanted, passed_over, &found->memory);
+        *error = *passed_over;
+    }
+    if (!r && gpu_memory_kind(found->memory) == CONFIG_MEMORY_HOST) {
+        r = error_prefix(error, -ENOTSUP, "%s: CPU and GPU share no memory",
+                         gpu_info(found->gpu)->name);
+    }
+    // A view that makes surfaces reads pictures in any stream, which managed memory does not bear.
+    if (!r && wanted == CONFIG_MEMORY_NVMM &&
+        gpu_memory_kind(found->memory) != CONFIG_MEMORY_MANAGED) {
+        find_surfaces(found, passed_over);
+    }
+    return r;
+}
+
+static void finish_gpu(struct compute_gpu *found)
+{
+    gpu_surfaces_free(found->surfaces);
+    gpu_memory_free(found->memory);
+    gpu_free(found->gpu);
+    *found = (struct compute_gpu){0};
+}
+
+// The priority of the log message that the CPU computes instead of `backend`, because of the errno
+// `code` (0: because the settings say so). That "auto" finds no driver is logged quietly, because
+// most machines have none; a GPU that computes wrongly is logged loudly, because somebody should
+// look at it.
+static int priority_of(enum config_backend backend, int code)
+{
+    if (backend == CONFIG_BACKEND_CUDA || code == -EBADMSG) {
+        return LOG_WARNING;
+    }
+    return backend == CONFIG_BACKEND_CPU || code == -ENODEV || !code ? LOG_INFO : LOG_NOTICE;
+}
+
+// Whether the GPU may work when it is tried again. Memory may be freed, and a slow driver may
+// answer at last. A driver that is missing or too old stays so, a GPU that computes wrongly is not
+// trusted again, and one that is lost needs another process.
+static bool may_return(int code)
+{
+    switch (code) {
+    case 0:
+    case -ENODEV:
+    case -ENOSYS:
+    case -ENOTSUP:
+    case -EINVAL:
+    case -EBADMSG:
+    case -ENOTRECOVERABLE:
+        return false;
+    default:
+        return true;
+    }
+}
 
 int compute_new(const struct compute_settings *settings, struct compute **ret_compute)
 {
@@ -56,7 +142,7 @@ void compute_free(struct compute *compute)
     if (compute->started) {
         pthread_join(compute->thread, NULL);
     }
-    compute_gpu_finish(&compute->found);
+    finish_gpu(&compute->found);
     pthread_cond_destroy(&compute->idle);
     pthread_mutex_destroy(&compute->lock);
     free(compute);
@@ -84,7 +170,7 @@ static bool set_cpu(struct compute *compute, int code, const char *reason)
 
     compute->decided = true;
     compute->on_gpu = false;
-    compute->may_return = compute_gpu_may_return(code);
+    compute->may_return = may_return(code);
     compute->expected = false;
     snprintf(compute->backend_text, sizeof compute->backend_text, "CPU");
     snprintf(compute->gpu_text, sizeof compute->gpu_text, "%s", reason);
@@ -98,7 +184,7 @@ static void tell_cpu(const struct compute *compute, enum config_backend backend,
     enum config_memory memory = compute->settings.memory;
     bool wished = memory != CONFIG_MEMORY_AUTO && memory != CONFIG_MEMORY_HOST;
 
-    log_write(compute_gpu_priority(backend, code), LOG_EVENT_NONE, compute->settings.camera, NULL,
+    log_write(priority_of(backend, code), LOG_EVENT_NONE, compute->settings.camera, NULL,
               "%s%s, using the CPU%s%s%s",
               backend == CONFIG_BACKEND_CUDA ? "backend = \"cuda\": " : "", reason,
               wished ? " and host memory instead of \"" : "",
@@ -202,7 +288,7 @@ static void *open_gpu(void *context)
     struct compute *compute = context;
     struct compute_gpu found = {0};
     struct error error = {0}, passed_over = {0};
-    int r = compute_gpu_find(first_memory(compute), &error, &passed_over, &found);
+    int r = find_gpu(first_memory(compute), &error, &passed_over, &found);
 
     if (found.gpu && gpu_is_lost(found.gpu)) {
         error = r ? error : passed_over;
@@ -213,7 +299,7 @@ static void *open_gpu(void *context)
         use_cpu(compute, true, r, error.text);
     }
     if (r || !take_gpu(compute, &found, passed_over.text)) {
-        compute_gpu_finish(&found);
+        finish_gpu(&found);
     }
     pthread_mutex_lock(&compute->lock);
     compute->opening = false;

@@ -63,31 +63,18 @@ int settings_new(const uint8_t *payload, size_t size, const struct settings *bef
         r = add_channels(settings, &head, before, environment);
         r = r ? error_set(error, r, "the channels of the views: %s", strerror(-r)) : 0;
     }
+    if (!r && before) {
+        // The process may have begun on the CPU, after a fault of the GPU.
+        settings->config->backend = before->config->backend;
+        r = config_diff_camera(before->config, settings->config, 0) < CONFIG_COST_CAMERA
+                ? 0
+                : error_set(error, -EPROTO, "the configuration on the link is for another process");
+    }
     if (r) {
         settings_unref(settings);
         return r;
     }
-    *ret_settings = settings;
-    return 0;
-}
-
-int settings_follow(const uint8_t *payload, size_t size, const struct settings *first,
-                    const struct settings *before, const struct channel_environment *environment,
-                    struct error *error, struct settings **ret_settings)
-{
-    struct settings *settings;
-    int r = settings_new(payload, size, before, environment, error, &settings);
-
-    if (r) {
-        return r;
-    }
-    // The process may have begun on the CPU, after a fault of the GPU.
-    settings->config->backend = first->config->backend;
-    if (config_diff_camera(first->config, settings->config, 0) >= CONFIG_COST_CAMERA) {
-        settings_unref(settings);
-        return error_set(error, -EPROTO, "the configuration on the link is for another process");
-    }
-    for (size_t i = 0; i < before->count; i++) {
+    for (size_t i = 0; before && i < before->count; i++) {
         if (!settings_find(settings, channel_number(before->channels[i]))) {
             channel_set_watched(before->channels[i], false);
         }

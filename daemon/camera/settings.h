@@ -18,17 +18,13 @@ struct settings {
     size_t count;
 };
 
-// Reads the payload of a LINK_CONFIGURE, `size` bytes. Views that `before` has under the same
-// number keep their channel; `before` is NULL for the first settings. -EPROTO, -EINVAL, -ENOMEM
-// with `error`.
+// Reads the payload of a LINK_CONFIGURE, `size` bytes. `before` is NULL for the first settings.
+// Later ones have to be such that the running process can adopt them (at most CONFIG_COST_VIEW),
+// else -EPROTO. Views that `before` has under the same number keep their channel; those that are
+// gone are no longer watched. -EPROTO, -EINVAL, -ENOMEM with `error`.
 int settings_new(const uint8_t *payload, size_t size, const struct settings *before,
                  const struct channel_environment *environment, struct error *error,
                  struct settings **ret_settings);
-// The same for settings after the first, which the running process has to be able to adopt (at most
-// CONFIG_COST_VIEW), else -EPROTO. Views that they do not have any more are no longer watched.
-int settings_follow(const uint8_t *payload, size_t size, const struct settings *first,
-                    const struct settings *before, const struct channel_environment *environment,
-                    struct error *error, struct settings **ret_settings);
 struct settings *settings_ref(struct settings *settings);
 void settings_unref(struct settings *settings); // takes NULL
 

@@ -5,9 +5,9 @@
 #include "daemon/front/control/control_endpoint.h"
 #include "daemon/front/events/event_filter.h"
 #include "daemon/front/front_camera.h"
-#include "daemon/front/front_config.h"
 #include "daemon/front/front_network.h"
 #include "daemon/front/front_status.h"
+#include "daemon/front/reload.h"
 #include "daemon/front/supervise/process.h"
 
 #include <errno.h>
@@ -147,9 +147,8 @@ static struct front_camera *take_camera(GPtrArray *cameras, const char *name)
     return NULL;
 }
 
-// Makes camera `index` of `config`, or updates it if it is among those in `before`.
-static int make_camera(struct front *front, const struct config *config, size_t index,
-                       GPtrArray *before, struct error *error)
+// Makes, updates and removes cameras as `config` says.
+static void apply_cameras(struct front *front, const struct config *config)
 {
     const struct supervisor_environment environment = {
         .program = front->program,
@@ -157,27 +156,18 @@ static int make_camera(struct front *front, const struct config *config, size_t 
         .motion = on_motion,
         .context = front,
     };
-    struct front_camera *camera = take_camera(before, config->cameras[index].name);
-    int r = camera ? front_camera_apply(camera, front->config, config, index, error)
-                   : front_camera_new(config, index, front->server, &environment, error, &camera);
-
-    if (camera) {
-        g_ptr_array_add(front->cameras, camera);
-    }
-    return r;
-}
-
-// Makes, updates and removes cameras as `config` says. `error` names those for which that fails.
-static int apply_cameras(struct front *front, const struct config *config, struct error *error)
-{
     GPtrArray *before = front->cameras;
-    int first_error = 0;
 
     front->cameras = g_ptr_array_new_with_free_func(free_camera);
     for (size_t i = 0; i < config->camera_count; i++) {
-        int r = make_camera(front, config, i, before, error);
+        struct front_camera *camera = take_camera(before, config->cameras[i].name);
 
-        first_error = first_error ? first_error : r;
+        if (camera) {
+            front_camera_apply(camera, front->config, config, i);
+        } else {
+            camera = front_camera_new(config, i, front->server, &environment);
+        }
+        g_ptr_array_add(front->cameras, camera);
     }
     g_ptr_array_unref(before);
     if (front->cameras->len > 0) {
@@ -186,7 +176,6 @@ static int apply_cameras(struct front *front, const struct config *config, struc
         rtsp_server_add(front->server, FRONT_ALIAS_PATH, front_camera_first_stream(first),
                         config_view_role(&config->cameras[0].views[0]));
     }
-    return first_error;
 }
 
 // Starts the processes of new cameras. Fails when not one of them could be started.
@@ -207,36 +196,35 @@ static int start_cameras(struct front *front)
     return any ? 0 : r;
 }
 
-static void reload(struct front *front)
+static void apply(struct front *front, struct reload *reload)
 {
-    _cleanup_(cleanup_config) struct config *config = NULL;
-    _cleanup_(cleanup_free) char *changes = NULL;
-    struct users *users = NULL;
-    struct error error = {0};
-    char suffix[LOG_LIMIT_SUFFIX_SIZE] = "";
-
-    front->verdict.is_logged = log_limit_line(&front->verdict.log_limit, clock_now_ns(), suffix);
-    if (front_config_reload(front->config, &front->verdict, &front->network, &config, &users,
-                            &changes) < 0) {
-        if (front->verdict.is_logged) {
-            log_write(LOG_ERR, LOG_EVENT_RELOADED, NULL, "refused",
-                      "the configuration has problems, keeping the one that is in use%s", suffix);
-        }
-        return;
-    }
-    front_network_take_users(&front->network, config, users);
-    if (apply_cameras(front, config, &error) < 0) {
-        log_error("%s, going on without what failed", error.text);
-        reload_verdict_set(&front->verdict, true, strdup(error.text));
-    }
-    rtsp_server_configure(front->server, config);
+    front_network_take_users(&front->network, reload->config, TAKE(reload->users));
+    apply_cameras(front, reload->config);
+    rtsp_server_configure(front->server, reload->config);
     start_cameras(front); // what cannot be started is logged and tried again
     config_free(front->config);
-    front->config = TAKE(config);
-    if (front->verdict.is_logged) {
+    front->config = TAKE(reload->config);
+}
+
+static void reload(struct front *front)
+{
+    _cleanup_(reload_finish) struct reload next = {0};
+    struct reload_verdict *verdict = &front->verdict;
+    char suffix[LOG_LIMIT_SUFFIX_SIZE] = "";
+
+    verdict->is_logged = log_limit_line(&verdict->log_limit, clock_now_ns(), suffix);
+    int r = reload_open(&next, front->config, &front->network, verdict);
+    if (r == 0) {
+        apply(front, &next);
+    }
+    if (verdict->is_logged && r < 0) {
+        log_write(LOG_ERR, LOG_EVENT_RELOADED, NULL, "refused",
+                  "the configuration has problems, keeping the one that is in use%s", suffix);
+    } else if (verdict->is_logged) {
         log_write(LOG_NOTICE, LOG_EVENT_RELOADED, NULL, "reloaded",
-                  "configuration reloaded from %s: %s%s", front->verdict.path,
-                  changes ? changes : "not enough memory to say what has changed", suffix);
+                  "configuration reloaded from %s: %s%s", verdict->path,
+                  next.changes ? next.changes : "not enough memory to say what has changed",
+                  suffix);
     }
 }
 
@@ -318,9 +306,7 @@ static int build(struct front *front, struct error *error)
     if (status) {
         return status;
     }
-    if (apply_cameras(front, front->config, error) < 0) {
-        return FRONT_EXIT_CONFIGURATION;
-    }
+    apply_cameras(front, front->config);
     if (start_cameras(front) < 0) {
         error_set(error, -ENOENT, "no camera process could be started");
         return FRONT_EXIT_CAMERA;

@@ -3,7 +3,6 @@
 #include "config/diff.h"
 #include "daemon/front/rtsp/multicast.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,21 +34,19 @@ static const struct payloader_ops *find_payloader(enum config_codec codec)
     return codec == CONFIG_CODEC_H265 ? &payload_h265 : &payload_h264;
 }
 
-static int make_view(struct front_camera *camera, const struct config_view *settings,
-                     struct front_view *ret_view)
+static struct front_view make_view(const struct front_camera *camera,
+                                   const struct config_view *settings)
 {
     struct front_view view = {0};
     char path[80];
 
     snprintf(path, sizeof path, "/%s/%s", camera->name, settings->name);
-    int r = stream_new(path, find_payloader(settings->codec), (uint32_t)settings->bitrate_kbps,
-                       &view.stream);
-    if (r < 0) {
-        return r;
+    if (stream_new(path, find_payloader(settings->codec), (uint32_t)settings->bitrate_kbps,
+                   &view.stream) < 0) {
+        g_error("no memory for %s", path); // ends edged, as GLib does without memory
     }
     snprintf(view.name, sizeof view.name, "%s", settings->name);
-    *ret_view = view;
-    return 0;
+    return view;
 }
 
 // The view that goes on with `settings`; NULL: none. With another codec it does not go on, because
@@ -87,82 +84,70 @@ static void drop_views(struct front_camera *camera, const struct config_camera *
 }
 
 // Builds the views of `settings`, with the streams of those that were there already.
-static int replace_views(struct front_camera *camera, const struct config_camera *settings)
+static void replace_views(struct front_camera *camera, const struct config_camera *settings)
 {
     struct front_view before[LINK_VIEWS_MAX];
-    int r = 0;
 
     drop_views(camera, settings);
     size_t before_count = camera->view_count;
     memcpy(before, camera->views, sizeof before);
-    camera->view_count = 0;
+    camera->view_count = settings->view_count;
     for (size_t i = 0; i < settings->view_count; i++) {
-        struct front_view *view = &camera->views[camera->view_count];
-        const struct front_view *stays = find_view(before, before_count, &settings->views[i]);
+        const struct config_view *wanted = &settings->views[i];
+        const struct front_view *stays = find_view(before, before_count, wanted);
+        struct front_view *view = &camera->views[i];
 
-        if (stays) {
-            *view = *stays;
-            stream_set_bitrate(view->stream, (uint32_t)settings->views[i].bitrate_kbps);
-        } else if (make_view(camera, &settings->views[i], view) < 0) {
-            r = -ENOMEM;
-            continue;
-        }
-        rtsp_server_add(camera->server, stream_path(view->stream), view->stream,
-                        config_view_role(&settings->views[i]));
-        view->role = config_view_role(&settings->views[i]);
-        snprintf(view->kind, sizeof view->kind, "%s",
-                 config_view_kind_name(settings->views[i].view));
-        camera->view_count++;
+        *view = stays ? *stays : make_view(camera, wanted);
+        stream_set_bitrate(view->stream, (uint32_t)wanted->bitrate_kbps);
+        view->role = config_view_role(wanted);
+        snprintf(view->kind, sizeof view->kind, "%s", config_view_kind_name(wanted->view));
+        rtsp_server_add(camera->server, stream_path(view->stream), view->stream, view->role);
     }
-    return r;
 }
 
-// Takes over all that camera `index` of `config` says. `environment` is for the first time alone.
-static int apply(struct front_camera *camera, enum config_cost cost, const struct config *config,
-                 size_t index, const struct supervisor_environment *environment,
-                 struct error *error)
+// Takes over all that camera `index` of `config` says but its process. The streams of the settings
+// for that are written to `streams`.
+static struct supervisor_settings take_settings(struct front_camera *camera,
+                                                const struct config *config, size_t index,
+                                                struct stream *streams[LINK_VIEWS_MAX])
 {
-    const struct config_camera *camera_settings = &config->cameras[index];
-    struct stream *streams[LINK_VIEWS_MAX];
+    const struct config_camera *settings = &config->cameras[index];
 
-    snprintf(camera->name, sizeof camera->name, "%s", camera_settings->name);
-    snprintf(camera->source, sizeof camera->source, "%s",
-             config_source_name(camera_settings->source));
-    int r = replace_views(camera, camera_settings);
+    snprintf(camera->name, sizeof camera->name, "%s", settings->name);
+    snprintf(camera->source, sizeof camera->source, "%s", config_source_name(settings->source));
+    replace_views(camera, settings);
     for (size_t i = 0; i < camera->view_count; i++) {
         streams[i] = camera->views[i].stream;
     }
-    const struct supervisor_settings settings = {
+    return (struct supervisor_settings){
         .config = config, .camera = index, .streams = streams, .stream_count = camera->view_count};
-    if (r == 0) {
-        r = !camera->supervisor ? supervisor_new(&settings, environment, &camera->supervisor)
-            : cost < CONFIG_COST_CAMERA ? supervisor_update(camera->supervisor, &settings)
-                                        : supervisor_reconfigure(camera->supervisor, &settings);
-    }
-    return r < 0 ? error_set(error, r, "camera %s: %s", camera->name, strerror(-r)) : 0;
 }
 
-int front_camera_apply(struct front_camera *camera, const struct config *before,
-                       const struct config *config, size_t index, struct error *error)
+void front_camera_apply(struct front_camera *camera, const struct config *before,
+                        const struct config *config, size_t index)
 {
+    struct stream *streams[LINK_VIEWS_MAX];
+    const struct supervisor_settings settings = take_settings(camera, config, index, streams);
+
     // Also when no key has changed: a mask may be another picture under the same name.
-    return apply(camera, config_diff_camera(before, config, index), config, index, NULL, error);
+    if (config_diff_camera(before, config, index) < CONFIG_COST_CAMERA) {
+        supervisor_update(camera->supervisor, &settings);
+    } else {
+        supervisor_reconfigure(camera->supervisor, &settings);
+    }
 }
 
-int front_camera_new(const struct config *config, size_t index, struct rtsp_server *server,
-                     const struct supervisor_environment *environment, struct error *error,
-                     struct front_camera **ret_camera)
+struct front_camera *front_camera_new(const struct config *config, size_t index,
+                                      struct rtsp_server *server,
+                                      const struct supervisor_environment *environment)
 {
     struct front_camera *camera = g_new0(struct front_camera, 1);
+    struct stream *streams[LINK_VIEWS_MAX];
 
     camera->server = server;
-    int r = apply(camera, CONFIG_COST_CAMERA, config, index, environment, error);
-    if (r < 0) {
-        front_camera_free(camera);
-        return r;
-    }
-    *ret_camera = camera;
-    return 0;
+    const struct supervisor_settings settings = take_settings(camera, config, index, streams);
+    camera->supervisor = supervisor_new(&settings, environment);
+    return camera;
 }
 
 void front_camera_free(struct front_camera *camera)

@@ -11,17 +11,17 @@ struct front_camera;
 
 // Makes camera number `index` of `config` and its mounts on `server`, which outlives it; its
 // process is not started yet.
-int front_camera_new(const struct config *config, size_t index, struct rtsp_server *server,
-                     const struct supervisor_environment *environment, struct error *error,
-                     struct front_camera **ret_camera);
+struct front_camera *front_camera_new(const struct config *config, size_t index,
+                                      struct rtsp_server *server,
+                                      const struct supervisor_environment *environment);
 // Takes the mounts away, disconnects their viewers and kills the process. Takes NULL.
 void front_camera_free(struct front_camera *camera);
 
 // Takes over the settings of the camera of the same name. How they differ from those of `before`,
 // the configuration in use, decides by config_diff_camera() whether its process goes on or is
 // replaced. Views that keep their name and codec keep their viewers.
-int front_camera_apply(struct front_camera *camera, const struct config *before,
-                       const struct config *config, size_t index, struct error *error);
+void front_camera_apply(struct front_camera *camera, const struct config *before,
+                        const struct config *config, size_t index);
 
 const char *front_camera_name(const struct front_camera *camera);
 struct supervisor *front_camera_supervisor(const struct front_camera *camera);

@@ -6,11 +6,12 @@
 #include "daemon/common/service_files.h"
 #include "daemon/common/standard_output.h"
 #include "daemon/front/front.h"
-#include "daemon/front/front_config.h"
 #include "daemon/front/front_network.h"
 #include "daemon/front/listener.h"
 #include "daemon/front/options.h"
+#include "daemon/front/supervise/process.h"
 
+#include <gio/gio.h>
 #include <signal.h>
 #include <stdio.h>
 
@@ -40,6 +41,71 @@ static void warn_of_file(void *config_path, const char *key, const char *path, c
     fprintf(stderr, "%s: warning: %s: %s: %s\n", (const char *)config_path, key, path, reason);
 }
 
+// Asks the camera program what is wrong with a pipeline. Returns "" if nothing is, or if there is
+// no such program. The caller g_free()s the text.
+static char *check_pipeline(const char *pipeline)
+{
+    _cleanup_(cleanup_free) char *program = NULL;
+    char *told = NULL;
+
+    if (process_find_camera_program(NULL, &program) == 0) {
+        g_autoptr(GSubprocess) process =
+            g_subprocess_new(G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE, NULL,
+                             program, "--check-pipeline", NULL);
+
+        if (process) {
+            g_subprocess_communicate_utf8(process, pipeline, NULL, &told, NULL, NULL);
+        }
+    }
+    return told ? told : g_strdup("");
+}
+
+// Of views that name an encoder which is not there: they would show nothing.
+static void warn_of_encoder(const struct config *config, enum config_encoder encoder,
+                            const char *path, FILE *problems)
+{
+    g_autofree char *fault = NULL; // asked for once, where a view names the encoder
+
+    for (size_t i = 0; i < config->camera_count; i++) {
+        const struct config_camera *camera = &config->cameras[i];
+
+        for (size_t k = 0; k < camera->view_count; k++) {
+            if (camera->views[k].encoder != encoder) {
+                continue;
+            }
+            fault = fault ? fault : check_pipeline(config_encoder_name(encoder));
+            if (*fault) {
+                fprintf(problems,
+                        "%s: warning: cameras[%zu].views[%zu].encoder: %s; install what is "
+                        "missing, or take \"auto\"\n",
+                        path, i, k, fault);
+            }
+        }
+    }
+}
+
+// A warning for each pipeline and encoder that GStreamer does not have: the parser cannot see that.
+static void warn_of_elements(const struct config *config, const char *path, FILE *problems)
+{
+    for (size_t i = 0; i < config->camera_count; i++) {
+        const struct config_camera *camera = &config->cameras[i];
+        bool has = camera->source == CONFIG_SOURCE_GSTREAMER;
+        g_autofree char *fault = has ? check_pipeline(camera->pipeline) : NULL;
+
+        if (has && *fault) {
+            fprintf(problems,
+                    "%s: warning: cameras[%zu].pipeline: %s; install what is missing, or correct "
+                    "it\n",
+                    path, i, fault);
+        }
+    }
+    for (enum config_encoder encoder = 0; encoder < CONFIG_ENCODER_COUNT; encoder++) {
+        if (encoder != CONFIG_ENCODER_AUTO) {
+            warn_of_encoder(config, encoder, path, problems);
+        }
+    }
+}
+
 static int check(const struct config *config, const char *path, const char *old_path)
 {
     _cleanup_(cleanup_config) struct config *old = NULL;
@@ -50,7 +116,7 @@ static int check(const struct config *config, const char *path, const char *old_
     if (front_network_check_certificate(config, path, stderr) < 0) {
         return FRONT_EXIT_CONFIGURATION;
     }
-    front_config_warn(config, path, stderr);
+    warn_of_elements(config, path, stderr);
     service_files_tell(config, warn_of_file, (void *)path);
     printf("%s: ok\n", path ? path : "built-in defaults");
     if (old) {
@@ -66,7 +132,7 @@ static int serve(struct config **config, const char *path)
 
     signal(SIGPIPE, SIG_IGN);
     descriptors_raise();
-    if (front_config_check_descriptors(*config, &error) < 0) {
+    if (descriptors_check((*config)->camera_count, &error) < 0) {
         log_error("%s, ending", error.text);
         return FRONT_EXIT_CAMERA;
     }

@@ -98,7 +98,9 @@ static int trial_init(struct trial *trial, const struct config *config, size_t i
     const struct supervisor_settings settings = {config, index, streams, count};
     const struct supervisor_environment environment = {
         .program = trial->program, .changed = on_changed, .context = trial};
-    r = r < 0 ? r : supervisor_new(&settings, &environment, &trial->supervisor);
+    if (r == 0) {
+        trial->supervisor = supervisor_new(&settings, &environment);
+    }
     for (size_t i = 0; i < count; i++) {
         stream_unref(streams[i]);
     }

@@ -120,20 +120,23 @@ static void take_streams(struct supervisor *supervisor, struct stream *const *st
     }
 }
 
-static int take_settings(struct supervisor *supervisor, const struct supervisor_settings *settings)
+static char *format(const struct supervisor_settings *settings)
 {
     char *text;
-    int r = config_format(settings->config, settings->camera, &text);
 
-    if (r < 0) {
-        return r;
+    if (config_format(settings->config, settings->camera, &text) < 0) {
+        g_error("no memory for a configuration"); // ends edged, as GLib does without memory
     }
+    return text;
+}
+
+static void take_settings(struct supervisor *supervisor, const struct supervisor_settings *settings)
+{
     free(supervisor->text);
-    supervisor->text = text;
+    supervisor->text = format(settings);
     supervisor->backend = settings->config->backend;
     supervisor->number++;
     take_streams(supervisor, settings->streams, settings->stream_count);
-    return 0;
 }
 
 static bool wants_gpu(const struct supervisor *supervisor)
@@ -525,26 +528,17 @@ int supervisor_start(struct supervisor *supervisor)
     return 0;
 }
 
-int supervisor_new(const struct supervisor_settings *settings,
-                   const struct supervisor_environment *environment,
-                   struct supervisor **ret_supervisor)
+struct supervisor *supervisor_new(const struct supervisor_settings *settings,
+                                  const struct supervisor_environment *environment)
 {
-    struct supervisor *supervisor = calloc(1, sizeof *supervisor);
+    struct supervisor *supervisor = g_new0(struct supervisor, 1);
 
-    if (!supervisor) {
-        return -ENOMEM;
-    }
     supervisor->environment = *environment;
+    supervisor->name = g_strdup(settings->config->cameras[settings->camera].name);
     process_init(&supervisor->process);
-    supervisor->name = strdup(settings->config->cameras[settings->camera].name);
-    int r = supervisor->name ? take_settings(supervisor, settings) : -ENOMEM;
-    if (r < 0) {
-        supervisor_free(supervisor);
-        return r;
-    }
+    take_settings(supervisor, settings);
     regions_init(&supervisor->regions, supervisor->name, environment->motion, environment->context);
-    *ret_supervisor = supervisor;
-    return 0;
+    return supervisor;
 }
 
 void supervisor_free(struct supervisor *supervisor)
@@ -558,19 +552,19 @@ void supervisor_free(struct supervisor *supervisor)
     camera_link_free(supervisor->link);
     process_finish(&supervisor->process);
     take_streams(supervisor, NULL, 0);
-    free(supervisor->name);
+    g_free(supervisor->name);
     free(supervisor->text);
-    free(supervisor);
+    g_free(supervisor);
 }
 
-int supervisor_reconfigure(struct supervisor *supervisor,
-                           const struct supervisor_settings *settings)
+void supervisor_reconfigure(struct supervisor *supervisor,
+                            const struct supervisor_settings *settings)
 {
     regions_reconfigure(&supervisor->regions);
     if (supervisor->link) {
         end_process(supervisor, STOP_MS);
     }
-    int r = take_settings(supervisor, settings);
+    take_settings(supervisor, settings);
     supervisor->end = END_SETTINGS;
     supervisor->backoff_ms = 0;
     supervisor->passed_over = 0;
@@ -578,24 +572,24 @@ int supervisor_reconfigure(struct supervisor *supervisor,
     if (!supervisor->process.pid) {
         set_timer(supervisor, 0, on_start_timer);
     }
-    return r;
 }
 
-int supervisor_update(struct supervisor *supervisor, const struct supervisor_settings *settings)
+void supervisor_update(struct supervisor *supervisor, const struct supervisor_settings *settings)
 {
     _cleanup_(cleanup_free) char *text = NULL;
-    int r;
 
     if (supervisor->link) {
-        r = take_settings(supervisor, settings);
-        r = r < 0 ? r : send_settings(supervisor);
-        return r == -ENOBUFS ? supervisor_reconfigure(supervisor, settings) : r;
+        take_settings(supervisor, settings);
+        if (send_settings(supervisor) == 0) {
+            return;
+        }
+    } else {
+        text = format(settings);
+        if (strcmp(supervisor->text, text) == 0) {
+            return;
+        }
     }
-    r = config_format(settings->config, settings->camera, &text);
-    if (r < 0 || strcmp(supervisor->text, text) == 0) {
-        return r;
-    }
-    return supervisor_reconfigure(supervisor, settings);
+    supervisor_reconfigure(supervisor, settings);
 }
 
 void supervisor_stop(struct supervisor *supervisor)

@@ -52,10 +52,9 @@ struct supervisor_settings {
     size_t stream_count;           // up to LINK_VIEWS_MAX
 };
 
-// Nothing is started yet. -ENOMEM.
-int supervisor_new(const struct supervisor_settings *settings,
-                   const struct supervisor_environment *environment,
-                   struct supervisor **ret_supervisor);
+// Nothing is started yet.
+struct supervisor *supervisor_new(const struct supervisor_settings *settings,
+                                  const struct supervisor_environment *environment);
 // Kills a process that is still there (the main loop reaps it). Takes NULL.
 void supervisor_free(struct supervisor *supervisor);
 
@@ -64,12 +63,12 @@ void supervisor_free(struct supervisor *supervisor);
 int supervisor_start(struct supervisor *supervisor);
 // Takes other settings (the caller holds references to the streams of both). A running process is
 // ended, and the next one begins with the new settings once it is gone, so that two never compete
-// for a device. -ENOMEM: the settings before stay, for the next process, too.
-int supervisor_reconfigure(struct supervisor *supervisor,
-                           const struct supervisor_settings *settings);
+// for a device.
+void supervisor_reconfigure(struct supervisor *supervisor,
+                            const struct supervisor_settings *settings);
 // The same for settings that a running process can adopt (at most CONFIG_COST_VIEW): it is sent
 // them and goes on. Without a process they are for the next one. Equal settings change nothing.
-int supervisor_update(struct supervisor *supervisor, const struct supervisor_settings *settings);
+void supervisor_update(struct supervisor *supervisor, const struct supervisor_settings *settings);
 // Closes the link, upon which the process ends; SIGKILL after 1 s. Nothing is started again.
 void supervisor_stop(struct supervisor *supervisor);
 bool supervisor_is_stopped(const struct supervisor *supervisor);

