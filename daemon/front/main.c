@@ -8,12 +8,91 @@
 #include "daemon/front/front.h"
 #include "daemon/front/front_network.h"
 #include "daemon/front/listener.h"
-#include "daemon/front/options.h"
 #include "daemon/front/supervise/process.h"
 
+#include <getopt.h>
 #include <gio/gio.h>
 #include <signal.h>
 #include <stdio.h>
+
+struct front_options {
+    const char *config_path; // NULL: not given
+    bool check;
+    const char *diff_path; // an older configuration to compare with; only with `check`
+};
+
+#define SYNOPSIS "Usage: edged [--config FILE] [--check [--diff OLD]]\n"
+
+static const char usage[] = SYNOPSIS
+    "Streams edge-filtered cameras over RTSP.\n"
+    "\n"
+    "  -c, --config FILE  configuration (" EDGED_SYSCONFDIR "/edged/edged.conf if it is there,\n"
+    "                     else built-in defaults: the first camera, else a moving pattern)\n"
+    "      --check        print every problem of the configuration and exit\n"
+    "      --diff OLD     with --check: also print each key that differs from the configuration\n"
+    "                     OLD, and what a reload of the change costs\n"
+    "  -v, --version      print the version and exit\n"
+    "  -h, --help         print this and exit\n"
+    "\n"
+    "SIGHUP reloads the configuration. See edged(8) and edged.conf(5).\n";
+
+// What follows an error.
+static const char short_usage[] = SYNOPSIS "`edged --help` explains the options.\n";
+
+enum { OPTION_CHECK = 256, OPTION_DIFF };
+
+static const struct option long_options[] = {
+    {"config", required_argument, NULL, 'c'},
+    {"check", no_argument, NULL, OPTION_CHECK},
+    {"diff", required_argument, NULL, OPTION_DIFF},
+    {"version", no_argument, NULL, 'v'},
+    {"help", no_argument, NULL, 'h'},
+    {0},
+};
+
+// Parses the command line. 0: go on with `ret_options`. 1: end with `ret_status` (an enum
+// front_exit), because --help or --version was answered or the line is wrong, which was explained.
+static int parse_options(int argc, char **argv, struct front_options *ret_options, int *ret_status)
+{
+    struct front_options options = {0};
+    int option;
+
+    optind = 1;
+    *ret_status = FRONT_EXIT_OK;
+    while ((option = getopt_long(argc, argv, "c:hv", long_options, NULL)) >= 0) {
+        switch (option) {
+        case 'c':
+            options.config_path = optarg;
+            break;
+        case OPTION_CHECK:
+            options.check = true;
+            break;
+        case OPTION_DIFF:
+            options.diff_path = optarg;
+            break;
+        case 'v':
+            puts("edged " EDGED_VERSION);
+            return 1;
+        case 'h':
+            fputs(usage, stdout);
+            return 1;
+        default:
+            fputs(short_usage, stderr);
+            *ret_status = FRONT_EXIT_USAGE;
+            return 1;
+        }
+    }
+    if (optind < argc || (options.diff_path && !options.check)) {
+        const char *wrong = optind < argc ? argv[optind] : "--diff";
+
+        fprintf(stderr, "edged: unexpected argument \"%s\"%s\n%s", wrong,
+                optind < argc ? "" : " without --check", short_usage);
+        *ret_status = FRONT_EXIT_USAGE;
+        return 1;
+    }
+    *ret_options = options;
+    return 0;
+}
 
 // The file to read: the one that was named, else the default one if it exists, else NULL.
 static const char *choose_config(const struct front_options *options)
@@ -158,7 +237,7 @@ int main(int argc, char **argv)
     struct front_options options;
     int status;
 
-    if (options_parse(argc, argv, &options, &status)) {
+    if (parse_options(argc, argv, &options, &status)) {
         return standard_output_finish("edged", status);
     }
     const char *path = choose_config(&options);
