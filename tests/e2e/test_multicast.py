@@ -143,9 +143,10 @@ def test_streams_have_groups_of_their_own_while_there_are_any(serve):
             rtsp_client.set_up(connection, server.url(path), "multicast") for path in paths[:2]
         ]
         assert [one.transport["destination"] for one in sessions] == server.groups
-        refused = connection.ask("SETUP", server.url(paths[2]), {"Transport": "RTP/AVP;multicast"})
-        assert refused.status == 453
-        assert "all 2 addresses of rtsp.multicast are in use" in server.stderr()
+        for _ in range(2):
+            asked = {"Transport": "RTP/AVP;multicast"}
+            assert connection.ask("SETUP", server.url(paths[2]), asked).status == 453
+        assert server.stderr().count("all 2 addresses of rtsp.multicast are in use") == 1
         for session in sessions:
             session.play()
             rtp.Receiver(session).read_units(2)

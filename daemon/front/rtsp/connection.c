@@ -400,11 +400,6 @@ void connection_free(struct connection *connection)
     g_free(connection);
 }
 
-bool connection_is_playing(const struct connection *connection)
-{
-    return connection_count_viewers(connection, NULL) > 0;
-}
-
 unsigned connection_count_viewers(const struct connection *connection, const char *path)
 {
     unsigned count = 0;

@@ -15,7 +15,6 @@ int connection_new(struct rtsp_service *service, struct wire *wire,
 // Closes it, with its sessions. Takes NULL.
 void connection_free(struct connection *connection);
 
-bool connection_is_playing(const struct connection *connection);
 // How many of its sessions play the stream of that path; NULL: any.
 unsigned connection_count_viewers(const struct connection *connection, const char *path);
 // Whether one of its sessions is set up for that stream.

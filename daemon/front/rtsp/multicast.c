@@ -151,10 +151,10 @@ static void on_rtcp(void *context, const struct sockaddr *from, const uint8_t *b
         return;
     }
     for (guint i = 0; i < group->members->len; i++) {
-        const struct multicast_member *member = g_ptr_array_index(group->members, i);
+        struct multicast_member *member = g_ptr_array_index(group->members, i);
 
         if (is_from(member, &peer)) {
-            member->heard(member->context);
+            member->reported_ns = clock_now_ns();
         }
     }
 }

@@ -17,11 +17,10 @@
 struct multicast;
 struct multicast_group;
 
-// A session's part of a group. Embedded in it; its fields but `playing` are the session's to fill.
+// A session's part of a group. Embedded in it; `peer` is the session's to fill.
 struct multicast_member {
-    struct peer peer;             // the client that it belongs to
-    void (*heard)(void *context); // a report came from there
-    void *context;
+    struct peer peer;    // the client that it belongs to
+    int64_t reported_ns; // when the last report came from there; 0: none has
     bool playing;
 };
 

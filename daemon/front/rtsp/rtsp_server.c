@@ -81,7 +81,8 @@ static unsigned count_connections(const struct rtsp_server *server,
 // Whether it may be ended for others: whoever plays or has logged in stays.
 static bool is_idle(const struct connection *connection)
 {
-    return !connection->ended && !*connection->login.name && !connection_is_playing(connection);
+    return !connection->ended && !*connection->login.name &&
+           connection_count_viewers(connection, NULL) == 0;
 }
 
 // Of two idle ones the one to end first: of the address that has more of them; one that has not

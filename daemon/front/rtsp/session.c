@@ -19,7 +19,6 @@ struct session {
     struct rtp_sender *sender;   // owned, or its group's
     struct multicast_group *group;
     struct multicast_member member; // of the group
-    char viewer_name[80];           // for the log: "192.168.1.7 over UDP"
     bool played;
     int64_t heard_ns;
     int64_t idle_ns; // when it was set up or paused last
@@ -76,17 +75,9 @@ static int make_sender(struct session *session)
                                   &session->sender);
 }
 
-static void on_report(void *context)
-{
-    session_refresh(context);
-}
-
 static int join_group(struct session *session)
 {
-    session->member = (struct multicast_member){
-        .peer = peer_of((const struct sockaddr *)&session->connection->peer),
-        .heard = on_report,
-        .context = session};
+    session->member.peer = peer_of((const struct sockaddr *)&session->connection->peer);
     int r = multicast_join(session->connection->service->multicast, session->stream,
                            &session->member, &session->group);
     if (r == 0) {
@@ -121,8 +112,6 @@ int session_new(struct connection *connection, struct stream *stream,
         free(session);
         return r;
     }
-    snprintf(session->viewer_name, sizeof session->viewer_name, "%s over %s", connection->peer_name,
-             transport_name(session));
     connection->service->session_count++;
     g_queue_push_tail(&connection->address->sessions, session);
     session_refresh(session);
@@ -136,8 +125,9 @@ static void log_viewer(const struct session *session, const char *state, const c
     char suffix[LOG_LIMIT_SUFFIX_SIZE];
 
     if (rtsp_service_logs(session->connection->service, session->connection->address, suffix)) {
-        log_write(LOG_INFO, LOG_EVENT_VIEWER, NULL, state, "%s: viewer %s %s%s",
-                  stream_path(session->stream), session->viewer_name, what, suffix);
+        log_write(LOG_INFO, LOG_EVENT_VIEWER, NULL, state, "%s: viewer %s over %s %s%s",
+                  stream_path(session->stream), session->connection->peer_name,
+                  transport_name(session), what, suffix);
     }
 }
 
@@ -273,7 +263,8 @@ int session_tick(struct session *session, int64_t now_ns)
 {
     int64_t play_within_ns = session->connection->service->limits.play_within_s * NS_PER_S;
     // A viewer over TCP shows that it is alive by reading.
-    bool silent = now_ns - session->heard_ns > RTSP_SESSION_TIMEOUT_S * NS_PER_S;
+    int64_t heard_ns = MAX(session->heard_ns, session->member.reported_ns);
+    bool silent = now_ns - heard_ns > RTSP_SESSION_TIMEOUT_S * NS_PER_S;
     bool unused = !session->played && now_ns - session->idle_ns > play_within_ns;
 
     if (now_ns >= rtp_sender_stalled_ns(session->sender)) {

@@ -2,41 +2,6 @@
 #include "tests/unit/caught_stderr.h"
 #include "tests/unit/daemon/multicast_bed.h"
 
-TEST(test_all_who_ask_get_one_group_to_which_packets_go_once, set_up, tear_down)
-{
-    struct multicast_bed *bed = *state;
-    int fd = join(groups[0], port);
-    g_autofree char *first = ask_for_group(bed, &bed->clients[0]);
-    g_autofree char *second = ask_for_group(bed, &bed->clients[1]);
-    g_autofree char *session = session_of(first), *other_session = session_of(second);
-    const char *transport = strstr(first, "Transport: ");
-    uint32_t ssrc, told;
-    // RFC 2326, section 12.39.
-    g_autofree char *expected = g_strdup_printf(
-        "Transport: RTP/AVP;multicast;destination=%s;port=%u-%u;ttl=%d;ssrc=", name_of(groups[0]),
-        port, port + 1U, TTL);
-
-    assert_non_null(transport);
-    assert_true(g_str_has_prefix(transport, expected));
-    assert_int_equal(sscanf(transport + strlen(expected), "%8X;mode=\"PLAY\"\r\n", &told), 1);
-    assert_string_equal(transport, strstr(second, "Transport: "));
-    assert_string_not_equal(session, other_session);
-    assert_int_equal(client_status(&bed->clients[0], bed->rtsp, "PLAY", session), 200);
-    assert_int_equal(client_status(&bed->clients[1], bed->rtsp, "PLAY", other_session), 200);
-    assert_int_equal(rtsp_server_count_viewers(bed->rtsp->server, "/front/edges"), 2);
-
-    rtsp_bed_send_frame(bed->rtsp, 100);
-    rtsp_bed_send_frame(bed->rtsp, 100);
-    unsigned sequence = next_sequence(bed, fd, &ssrc);
-    for (unsigned i = 1; i < 4; i++) { // two packets a frame
-        assert_int_equal(ssrc, told);
-        assert_int_equal(next_sequence(bed, fd, &ssrc), (sequence + i) & 0xffff);
-    }
-    assert_silent(fd);
-    assert_int_equal(bed->clients[0].size, 0); // nothing of it comes interleaved
-    close(fd);
-}
-
 // Who comes later is told where the packets are, and sees the next picture whole.
 TEST(test_a_newcomer_is_given_a_key_frame_and_takes_nothing_away, set_up, tear_down)
 {
@@ -128,38 +93,6 @@ static void add_stream(struct multicast_bed *bed, const char *path, enum config_
     stream_unref(stream);
 }
 
-TEST(test_streams_have_a_group_each_while_there_are_any, set_up, tear_down)
-{
-    struct multicast_bed *bed = *state;
-    struct rtsp_client *client = &bed->clients[0];
-    g_autofree char *first = set_up_client(bed, client);
-    const struct multicast_place *place;
-    char text[4096] = "";
-
-    add_stream(bed, "/front/gray", CONFIG_ROLE_VIEWER);
-    add_stream(bed, "/front/thin", CONFIG_ROLE_VIEWER);
-    assert_int_equal(status_of_setup(bed, "/front/gray", client), 200);
-    place = rtsp_server_multicast(bed->rtsp->server, "/front/gray");
-    assert_string_equal(place->address, name_of(groups[1]));
-    assert_int_equal(place->port, port + 2);
-
-    catch_stderr();
-    assert_int_equal(status_of_setup(bed, "/front/thin", client), 453);
-    assert_int_equal(status_of_setup(bed, "/front/thin", client), 453);
-    rewind(caught);
-    assert_true(fread(text, 1, sizeof text - 1, caught) > 0);
-    release_stderr();
-    const char *told = strstr(text, "all 2 addresses of rtsp.multicast are in use");
-    assert_non_null(told);
-    assert_null(strstr(told + 1, "all 2 addresses")); // once
-
-    assert_int_equal(client_status(client, bed->rtsp, "TEARDOWN", first), 200);
-    assert_int_equal(status_of_setup(bed, "/front/thin", client), 200);
-    place = rtsp_server_multicast(bed->rtsp->server, "/front/thin");
-    assert_string_equal(place->address, name_of(groups[0]));
-    assert_int_equal(place->port, port);
-}
-
 TEST(test_what_a_client_offers_besides_is_tried_next, set_up, tear_down)
 {
     struct multicast_bed *bed = *state;
@@ -184,18 +117,6 @@ TEST(test_what_not_everybody_may_watch_has_no_group, set_up, tear_down)
 
     add_stream(bed, "/front/door", CONFIG_ROLE_OPERATOR);
     assert_int_equal(status_of_setup(bed, "/front/door", &bed->clients[0]), 461);
-}
-
-static int set_up_without_pool(void **state)
-{
-    return set_up_with(state, "");
-}
-
-TEST(test_without_addresses_multicast_is_refused, set_up_without_pool, tear_down)
-{
-    struct multicast_bed *bed = *state;
-
-    assert_int_equal(client_status(&bed->clients[0], bed->rtsp, "SETUP", MULTICAST), 461);
 }
 
 static int set_up_limited(void **state)
@@ -235,21 +156,6 @@ TEST(test_an_interface_that_is_not_there_is_told_of, set_up_unplugged, tear_down
     assert_true(fread(text, 1, sizeof text - 1, caught) > 0);
     release_stderr();
     assert_non_null(strstr(text, " by not0there: No such device, refusing it"));
-}
-
-TEST(test_a_reload_that_ends_multicast_hangs_up_on_its_viewers, set_up, tear_down)
-{
-    struct multicast_bed *bed = *state;
-    _cleanup_(cleanup_config) struct config *config = NULL;
-
-    g_free(play_client(bed, &bed->clients[0]));
-    g_autofree char *other = client_play(&bed->clients[1], bed->rtsp);
-
-    assert_int_equal(config_parse("rtsp = { port = 0; };", "test.conf", stderr, &config), 0);
-    rtsp_server_configure(bed->rtsp->server, config);
-    client_wait_end(&bed->clients[0]);
-    assert_null(rtsp_server_multicast(bed->rtsp->server, "/front/edges"));
-    assert_int_equal(client_status(&bed->clients[1], bed->rtsp, "OPTIONS", other), 200);
 }
 
 TEST(test_a_reload_with_another_pool_is_for_groups_to_come, set_up, tear_down)

@@ -29,11 +29,6 @@ TEST(test_the_group_is_told_of_its_sender_and_of_its_end, set_up, tear_down)
     close(rtcp);
 }
 
-struct member {
-    struct multicast_member member;
-    unsigned reports;
-};
-
 // A group with members at 127.0.0.1, where the server's own reports come from too, and at
 // 127.0.0.2.
 struct group_bed {
@@ -41,14 +36,9 @@ struct group_bed {
     struct stream *stream;
     struct multicast *multicast;
     struct multicast_group *group;
-    struct member members[2];
+    struct multicast_member members[2];
     unsigned key_frame_demands;
 };
-
-static void on_heard(void *context)
-{
-    ((struct member *)context)->reports++;
-}
 
 static void note_demand(void *context, struct stream *stream, bool key_frame)
 {
@@ -80,13 +70,9 @@ static int set_up_group(void **state)
     bed->multicast = multicast_new(bed->poller, config);
     for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
         const struct sockaddr_in address = address_of(names[i]);
-        struct member *member = &bed->members[i];
 
-        member->member =
-            (struct multicast_member){.peer = peer_of((const struct sockaddr *)&address),
-                                      .heard = on_heard,
-                                      .context = member};
-        assert_int_equal(multicast_join(bed->multicast, bed->stream, &member->member, &bed->group),
+        bed->members[i].peer = peer_of((const struct sockaddr *)&address);
+        assert_int_equal(multicast_join(bed->multicast, bed->stream, &bed->members[i], &bed->group),
                          0);
     }
     *state = bed;
@@ -97,8 +83,8 @@ static int tear_down_group(void **state)
 {
     struct group_bed *bed = *state;
 
-    multicast_leave(bed->group, &bed->members[0].member);
-    multicast_leave(bed->group, &bed->members[1].member);
+    multicast_leave(bed->group, &bed->members[0]);
+    multicast_leave(bed->group, &bed->members[1]);
     stream_set_demand(bed->stream, NULL, NULL);
     multicast_free(bed->multicast);
     stream_unref(bed->stream);
@@ -123,13 +109,15 @@ static void report_from(const char *name, const uint8_t *bytes, size_t size)
     close(fd);
 }
 
-static void wait_reports(struct group_bed *bed, size_t member, unsigned count)
+// Waits until a report of the member has come after `after_ns`. Returns when it came.
+static int64_t wait_report(struct group_bed *bed, size_t member, int64_t after_ns)
 {
     int64_t begin_ns = clock_now_ns();
 
-    for (; bed->members[member].reports < count; g_main_context_iteration(NULL, FALSE)) {
+    for (; bed->members[member].reported_ns <= after_ns; g_main_context_iteration(NULL, FALSE)) {
         assert_true(clock_now_ns() - begin_ns < PATIENCE_NS);
     }
+    return bed->members[member].reported_ns;
 }
 
 // By RFC 3550, section 6.4.2, and RFC 4585, section 6.3.1.
@@ -143,12 +131,11 @@ TEST(test_a_report_counts_for_members_of_its_address_alone, set_up_group, tear_d
     report_from("127.0.0.3", receiver_report, sizeof receiver_report);
     report_from("127.0.0.2", (const uint8_t *)"hello", 5);
     report_from("127.0.0.2", receiver_report, sizeof receiver_report);
-    wait_reports(bed, 1, 1);
-    assert_int_equal(bed->members[0].reports, 0);
-    assert_int_equal(bed->members[1].reports, 1);
+    int64_t reported_ns = wait_report(bed, 1, 0);
+    assert_int_equal(bed->members[0].reported_ns, 0);
     report_from("127.0.0.1", receiver_report, sizeof receiver_report);
-    wait_reports(bed, 0, 1);
-    assert_int_equal(bed->members[1].reports, 1);
+    wait_report(bed, 0, 0);
+    assert_int_equal(bed->members[1].reported_ns, reported_ns);
 }
 
 // It comes back from the group, and says nothing of a member on the same machine.
@@ -163,8 +150,8 @@ TEST(test_the_servers_own_report_keeps_nobody, set_up_group, tear_down_group)
 
     report_from("127.0.0.1", bytes, size);
     report_from("127.0.0.2", receiver_report, sizeof receiver_report);
-    wait_reports(bed, 1, 1);
-    assert_int_equal(bed->members[0].reports, 0);
+    wait_report(bed, 1, 0);
+    assert_int_equal(bed->members[0].reported_ns, 0);
 }
 
 TEST(test_only_members_may_ask_for_a_key_frame, set_up_group, tear_down_group)
@@ -173,12 +160,12 @@ TEST(test_only_members_may_ask_for_a_key_frame, set_up_group, tear_down_group)
 
     report_from("127.0.0.3", picture_loss, sizeof picture_loss);
     report_from("127.0.0.2", receiver_report, sizeof receiver_report);
-    wait_reports(bed, 1, 1);
+    int64_t reported_ns = wait_report(bed, 1, 0);
     while (g_main_context_iteration(NULL, FALSE)) {
     }
     assert_int_equal(bed->key_frame_demands, 0);
     report_from("127.0.0.2", picture_loss, sizeof picture_loss);
-    wait_reports(bed, 1, 2);
+    wait_report(bed, 1, reported_ns);
     while (g_main_context_iteration(NULL, FALSE)) {
     }
     assert_int_equal(bed->key_frame_demands, 1);
