@@ -264,12 +264,11 @@ void listener_end(int fd)
 
 int listener_port(int fd)
 {
-    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
+    struct sockaddr_in6 address = {0}; // or one of IPv4, whose port lies in the same place
     socklen_t size = sizeof address;
 
     getsockname(fd, (struct sockaddr *)&address, &size);
-    return ntohs(address.ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)&address)->sin6_port
-                                               : ((const struct sockaddr_in *)&address)->sin_port);
+    return ntohs(address.sin6_port);
 }
 
 void listener_close_rest(void)
