@@ -24,5 +24,5 @@ void poller_free(struct poller *poller);
 // closed. 0 or -errno.
 int poller_add(struct poller *poller, struct poller_watch *watch);
 void poller_set_events(struct poller *poller, struct poller_watch *watch, uint32_t events);
-// Takes one that was never added.
+// Takes a watch that was never added.
 void poller_remove(struct poller *poller, struct poller_watch *watch);

@@ -253,11 +253,11 @@ static void serve(struct connection *connection, uint32_t events)
     }
 }
 
-// What follows is the queue of TLS handshakes. A signature by RSA of 4096 bits takes milliseconds,
-// and all that is served meanwhile waits: one step runs in an iteration of the main loop, addresses
-// take turns, and after a step the queue rests for as long as the step took. So a crowd has half of
-// the loop's time at most, and a client from another address waits for one step of each address,
-// not for the crowd.
+// The functions below are the queue of TLS handshakes. A signature by RSA of 4096 bits takes
+// milliseconds, and all that is served meanwhile waits: one step runs in an iteration of the main
+// loop, addresses take turns, and after a step the queue rests for as long as the step took. So a
+// crowd has half of the loop's time at most, and a client from another address waits for one step
+// of each address, not for the crowd.
 
 static void leave_queue(struct connection *connection)
 {
@@ -313,7 +313,7 @@ static gboolean on_turn(gpointer data)
     return G_SOURCE_CONTINUE; // unless the last one has left the queue
 }
 
-// Takes one that waits already.
+// A connection that is in the queue keeps its place.
 static void join_queue(struct connection *connection)
 {
     struct rtsp_service *service = connection->service;

@@ -30,7 +30,7 @@ static void answer(const struct call *call, enum rtsp_status status)
     send_reply(call, rtsp_reply_new(status, call->request->sequence));
 }
 
-// Answers 404 with the streams that there are for the user, who has logged in.
+// Answers 404 and lists the streams that the user, who has logged in, may watch.
 static void answer_not_found(const struct call *call)
 {
     const struct connection *connection = call->connection;
@@ -148,7 +148,8 @@ static int add_session(struct call *call, struct stream *stream,
     return r;
 }
 
-// What may come in clear text, and to whoever listens, depends on how one asks and for what.
+// The transports that the client may choose from: its connection; without TLS also UDP, and
+// multicast where the mount has it.
 static unsigned allowed_transports(const struct call *call)
 {
     const struct connection *connection = call->connection;
@@ -182,8 +183,8 @@ static int take_offer(struct call *call, struct stream *stream)
     return r;
 }
 
-// The session to end first where all are taken: of those that do not play, of the address that has
-// the most sessions the one that has not played for longest. NULL: all play.
+// The session to end when all are taken: of the address with the most sessions, the one that has
+// been idle for longest. NULL: all play.
 static struct session *find_idle_session(const struct rtsp_service *service)
 {
     struct session *found = NULL;

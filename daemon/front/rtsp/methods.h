@@ -6,7 +6,7 @@
 
 // Answers `request`, now or, where `connection->wait` is set afterwards, later.
 void methods_handle(struct connection *connection, const struct rtsp_request *request);
-// Answers one that could not be read, by its status; one of HTTP, in which some clients tunnel RTSP
-// where nothing else works, as HTTP, so that they go on without it.
+// Answers a request that could not be read with `status`. A request of HTTP is answered as HTTP:
+// some clients try to tunnel RTSP in it, and go on without the tunnel then.
 void methods_refuse(struct connection *connection, const struct rtsp_request *request,
                     enum rtsp_status status);

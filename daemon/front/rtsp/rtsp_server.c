@@ -78,22 +78,22 @@ static unsigned count_connections(const struct rtsp_server *server,
     return count;
 }
 
-// Whether it may be ended for others: whoever plays or has logged in stays.
+// Whether the connection may be ended to make room: it neither plays nor has logged in.
 static bool is_idle(const struct connection *connection)
 {
     return !connection->ended && !*connection->login.name &&
            connection_count_viewers(connection, NULL) == 0;
 }
 
-// Of two idle ones the one to end first: of the address that has more of them; one that has not
-// finished its handshake; the older one, which is `a`.
+// Whether idle connection `b` is ended before `a`, which is older: its address has more idle ones,
+// or as many and `b` alone has not finished its handshake.
 static bool goes_before(const struct connection *b, const struct connection *a)
 {
     return b->address->idle != a->address->idle ? b->address->idle > a->address->idle
                                                 : a->handshake_done && !b->handshake_done;
 }
 
-// Ends an idle connection, of those of `address` (NULL: of all). Whether there was one.
+// Ends one idle connection of `address` (NULL: of any). Returns whether there was one.
 static bool end_idle(struct rtsp_server *server, const struct rtsp_address *address)
 {
     struct connection *first = NULL;

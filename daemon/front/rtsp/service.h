@@ -78,13 +78,12 @@ struct connection {
 
 // The mount of a path; borrowed. NULL: there is none.
 const struct rtsp_mount *rtsp_service_find(const struct rtsp_service *service, const char *path);
-// The paths that `role` may watch, a line each, for somebody who asked for one that there is not.
-// The caller g_free()s it.
+// The body of a 404: the paths that `role` may watch, a line each. The caller g_free()s it.
 char *rtsp_service_list(const struct rtsp_service *service, enum config_role role);
 // The sockets for peers of that family, AF_INET or AF_INET6; borrowed. NULL: there can be none.
 struct udp_sockets *rtsp_service_udp(struct rtsp_service *service, int family);
-// Whether a mount may be watched by multicast: all who may watch at all may watch it, for whoever
-// joins the group is not asked.
+// Whether a mount may be watched by multicast: every viewer may watch it, because nobody is asked
+// for a password when joining a group.
 bool rtsp_service_has_multicast(const struct rtsp_service *service, const struct rtsp_mount *mount);
 // The address of a new connection, which counts as one of it until it is released.
 struct rtsp_address *rtsp_service_address(struct rtsp_service *service, const struct peer *peer);

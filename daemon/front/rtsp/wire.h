@@ -24,8 +24,8 @@ struct wire_ops {
     bool (*has_unread)(void *channel);
     // Bytes read, 0 at the end, or -errno.
     ssize_t (*read)(void *channel, void *bytes, size_t size);
-    // Returns how many bytes were taken, from the first on, or -errno. All that was taken will be
-    // sent, some of it perhaps only by the next call, which may have no bytes of its own.
+    // Returns how many bytes were accepted, from the first on, or -errno. Accepted bytes may stay
+    // buffered; the next call, even an empty one, sends them.
     ssize_t (*writev)(void *channel, const struct iovec *parts, int count);
     // Tells the other end that nothing more comes, behind what was taken.
     void (*end)(void *channel);

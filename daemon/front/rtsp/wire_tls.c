@@ -222,7 +222,7 @@ static ssize_t write_parts(void *data, const struct iovec *parts, int count)
     return r < 0 ? r : taken;
 }
 
-// As far as the socket takes it.
+// The client may miss it if the socket is full.
 static void say_goodbye(struct tls_channel *channel)
 {
     if (channel->handshake_done && !channel->ended) {

@@ -67,7 +67,7 @@ struct stream_reader {
 // For stream.c. Begins held: nothing is read, and nothing kept for it, until reader_resume().
 void reader_begin(struct stream_reader *reader, struct ring *ring, void (*wake)(void *context),
                   void *context);
-// For stream.c. Takes one that never began ({0}).
+// For stream.c. Takes a reader that never began ({0}).
 void reader_end(struct stream_reader *reader);
 // For stream.c. Goes on with the next key frame.
 void reader_resume(struct stream_reader *reader);

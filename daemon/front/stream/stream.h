@@ -47,8 +47,8 @@ struct stream *stream_ref(struct stream *stream);
 // Takes NULL.
 void stream_unref(struct stream *stream);
 const char *stream_path(const struct stream *stream);
-// The bit rate that the view is configured for. What is kept for readers is bounded to 2 s at twice
-// that rate.
+// The bit rate that the view is configured for. The ring keeps at most 2 s at
+// twice that rate.
 void stream_set_bitrate(struct stream *stream, uint32_t bitrate_kbps);
 
 // Sets the handler that is told of readers and wanted key frames; NULL: none any more.
