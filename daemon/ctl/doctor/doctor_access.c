@@ -1,8 +1,8 @@
 // What keeps strangers out: the certificate of encrypted connections, and the file of users.
 #include "config/users.h"
 #include "daemon/common/host_address.h"
-#include "daemon/ctl/doctor/doctor_checks.h"
 #include "daemon/ctl/client.h"
+#include "daemon/ctl/doctor/doctor_checks.h"
 #include "daemon/front/account/certificate.h"
 
 #include <errno.h>

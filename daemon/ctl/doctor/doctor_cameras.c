@@ -52,11 +52,11 @@ static bool check_devices(struct doctor *doctor)
     return denied;
 }
 
-// A camera on trial, as its supervisor describes it.
+// A camera on trial.
 struct trial {
-    char *program;                 // owned
-    struct supervisor *supervisor; // owned
+    struct supervisor *supervisor; // owned; NULL: there is none, for the reason in `error`
     struct camera_facts camera;    // borrows from the supervisor
+    struct error error;            // the last that the supervisor told
     guint timer;                   // GLib source id; 0: the time is over
     bool live, failed;
 };
@@ -67,65 +67,100 @@ static gboolean on_time(gpointer trial)
     return G_SOURCE_REMOVE;
 }
 
+static void set_timer(struct trial *trial, guint ms)
+{
+    g_clear_handle_id(&trial->timer, g_source_remove);
+    trial->timer = g_timeout_add(ms, on_time, trial);
+}
+
 static void on_changed(void *context)
 {
     struct trial *trial = context;
 
+    if (trial->live) {
+        return; // all is known
+    }
     supervisor_describe(trial->supervisor, &trial->camera);
     trial->live = strcmp(trial->camera.state, "live") == 0;
+    if (trial->camera.error[0]) {
+        error_set(&trial->error, 0, "%s", trial->camera.error);
+    }
     // One that has an error while it starts takes long, but may still open.
     bool failed = trial->camera.error[0] && strcmp(trial->camera.state, "starting") != 0;
     if (failed && !trial->failed && trial->timer) {
         trial->failed = true;
-        g_source_remove(trial->timer);
-        trial->timer = g_timeout_add(MEND_MS, on_time, trial);
+        set_timer(trial, MEND_MS);
     }
 }
 
-static int trial_init(struct trial *trial, const struct config *config, size_t index,
-                      struct error *error)
+static void trial_init(struct trial *trial, const char *program, const struct config *config,
+                       size_t index)
 {
+    const struct supervisor_environment environment = {
+        .program = program, .changed = on_changed, .context = trial};
     struct stream *streams[LINK_VIEWS_MAX] = {0};
     size_t count = config->cameras[index].view_count;
-    int r = process_find_camera_program(error, &trial->program);
+    const struct supervisor_settings settings = {config, index, streams, count};
+    int r = 0;
 
-    if (r < 0) {
-        return r;
-    }
     for (size_t i = 0; i < count && r == 0; i++) {
         r = stream_new("", &payload_h264, 1, &streams[i]);
     }
-    const struct supervisor_settings settings = {config, index, streams, count};
-    const struct supervisor_environment environment = {
-        .program = trial->program, .changed = on_changed, .context = trial};
     if (r == 0) {
         trial->supervisor = supervisor_new(&settings, &environment);
+    } else {
+        error_set(&trial->error, r, "no stream: %s", strerror(-r));
     }
     for (size_t i = 0; i < count; i++) {
         stream_unref(streams[i]);
     }
-    return r < 0 ? error_set(error, r, "no camera process: %s", strerror(-r)) : 0;
 }
 
-// Runs the camera until its first picture, a failure that lasts, or the end of its time, and then
-// ends its process. What both log meanwhile goes to `log_fd` in place of standard error.
-static void trial_run(struct trial *trial, int log_fd)
+static bool is_waiting(const struct trial *trial)
+{
+    return trial->supervisor && trial->timer && !trial->live;
+}
+
+// Until the process has ended; one that the kernel cannot end is left behind after a while.
+static bool is_ending(const struct trial *trial)
+{
+    return trial->supervisor && trial->timer && !supervisor_is_stopped(trial->supervisor);
+}
+
+static void iterate_while(struct trial *trials, size_t count, bool (*is)(const struct trial *trial))
+{
+    for (size_t i = 0; i < count; i++) {
+        while (is(&trials[i])) {
+            g_main_context_iteration(NULL, TRUE);
+        }
+    }
+}
+
+// Runs the cameras, all at once as edged does, each until its first picture, a failure that lasts,
+// or the end of its time. What they and their supervisors log goes to `log_fd` in place of standard
+// error.
+static void run_trials(struct trial *trials, size_t count, int log_fd)
 {
     int standard_error = dup(STDERR_FILENO);
 
     dup2(log_fd, STDERR_FILENO);
-    trial->timer = g_timeout_add(PICTURE_MS, on_time, trial);
-    supervisor_start(trial->supervisor);
-    while (!trial->live && trial->timer) {
-        g_main_context_iteration(NULL, TRUE);
+    for (size_t i = 0; i < count; i++) {
+        if (trials[i].supervisor) {
+            set_timer(&trials[i], PICTURE_MS);
+            supervisor_start(trials[i].supervisor);
+        }
     }
-    g_clear_handle_id(&trial->timer, g_source_remove);
-    trial->timer = g_timeout_add(PICTURE_MS, on_time, trial);
-    supervisor_stop(trial->supervisor);
-    while (!supervisor_is_stopped(trial->supervisor) && trial->timer) {
-        g_main_context_iteration(NULL, TRUE);
+    iterate_while(trials, count, is_waiting);
+    for (size_t i = 0; i < count; i++) {
+        if (trials[i].supervisor) {
+            set_timer(&trials[i], PICTURE_MS);
+            supervisor_stop(trials[i].supervisor);
+        }
     }
-    g_clear_handle_id(&trial->timer, g_source_remove);
+    iterate_while(trials, count, is_ending);
+    for (size_t i = 0; i < count; i++) {
+        g_clear_handle_id(&trials[i].timer, g_source_remove);
+    }
     dup2(standard_error, STDERR_FILENO);
     close(standard_error);
 }
@@ -192,35 +227,48 @@ static const char *find_advice(const struct config_camera *camera)
     }
 }
 
-static void try_camera(struct doctor *doctor, size_t index, bool denied)
+static void say_trial(struct doctor *doctor, const struct config_camera *camera,
+                      const struct trial *trial, FILE *log, bool denied)
 {
-    const struct config_camera *camera = &doctor->config->cameras[index];
     g_autofree char *subject = g_strdup_printf("camera %s", camera->name);
-    const char *none = "pattern (no camera found)";
-    FILE *log = tmpfile();
-    struct trial trial = {.camera.error = ""};
-    struct error error = {0};
-    int r = log ? trial_init(&trial, doctor->config, index, &error) : -errno;
 
-    if (r == 0) {
-        trial_run(&trial, fileno(log));
-    }
-    if (r == 0 && trial.live && strstr(trial.camera.telemetry->path, none)) {
+    if (trial->live && strstr(trial->camera.telemetry->path, "pattern (no camera found)")) {
         say_no_camera(doctor, subject, denied);
-    } else if (r == 0 && trial.live) {
-        say_picture(doctor, camera, subject, trial.camera.telemetry, log);
+    } else if (trial->live) {
+        say_picture(doctor, camera, subject, trial->camera.telemetry, log);
     } else {
         doctor_say(doctor, DOCTOR_FAILED, subject, "%s; %s",
-                   error.text[0]           ? error.text
-                   : trial.camera.error[0] ? trial.camera.error
-                                           : "no picture within 10 s",
+                   trial->error.text[0] ? trial->error.text : "no picture within 10 s",
                    find_advice(camera));
     }
-    supervisor_free(trial.supervisor);
-    free(trial.program);
+}
+
+static void try_cameras(struct doctor *doctor, bool denied)
+{
+    size_t count = doctor->config->camera_count;
+    struct trial *trials = g_new0(struct trial, count);
+    _cleanup_(cleanup_free) char *program = NULL;
+    struct error error = {0};
+    FILE *log = tmpfile();
+    int r = log ? process_find_camera_program(&error, &program)
+                : error_set(&error, -errno, "no file for a log: %s", strerror(errno));
+
+    for (size_t i = 0; i < count && r == 0; i++) {
+        trial_init(&trials[i], program, doctor->config, i);
+    }
+    if (r == 0) {
+        run_trials(trials, count, fileno(log));
+    } else {
+        doctor_say(doctor, DOCTOR_FAILED, "cameras", "%s", error.text);
+    }
+    for (size_t i = 0; i < count && r == 0; i++) {
+        say_trial(doctor, &doctor->config->cameras[i], &trials[i], log, denied);
+        supervisor_free(trials[i].supervisor);
+    }
     if (log) {
         fclose(log);
     }
+    g_free(trials);
 }
 
 // The service may have other rights than the user that calls doctor.
@@ -239,19 +287,15 @@ void doctor_check_cameras(struct doctor *doctor)
 {
     bool denied = check_devices(doctor);
 
-    if (!doctor->status) {
+    if (!doctor->running) {
         say_user(doctor);
+        try_cameras(doctor, denied);
+        return;
     }
     for (size_t i = 0; i < doctor->config->camera_count; i++) {
-        if (doctor->status) {
-            g_autofree char *subject =
-                g_strdup_printf("camera %s", doctor->config->cameras[i].name);
+        g_autofree char *subject = g_strdup_printf("camera %s", doctor->config->cameras[i].name);
 
-            doctor_say(doctor, DOCTOR_INFO, subject,
-                       "not opened: edged is running and has the camera, `edgectl status` tells "
-                       "of it");
-        } else {
-            try_camera(doctor, i, denied);
-        }
+        doctor_say(doctor, DOCTOR_INFO, subject,
+                   "not opened: edged is running and has the camera, `edgectl status` tells of it");
     }
 }

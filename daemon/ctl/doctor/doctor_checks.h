@@ -24,6 +24,7 @@ struct doctor {
     const char *config_path;      // borrowed; NULL: built-in defaults
     struct config *config;        // owned; the built-in defaults where the file cannot be used
     JsonObject *status;           // of the running edged; a reference; NULL: it does not answer
+    bool running;                 // an edged listens, so that the cameras are its
     bool unusable;                // the file has mistakes, so that only the machine is looked at
     struct doctor_report *report; // owned
     struct board board;           // known to the checks after that of the board

@@ -146,7 +146,8 @@ void doctor_check_control(struct doctor *doctor)
     int code = client_get_status(doctor->config->control.socket, &error, &doctor->status);
     const char *version = doctor->status ? get_string(doctor->status, "version") : "";
 
-    if (code == -ENOENT || code == -ECONNREFUSED) {
+    doctor->running = code != -ENOENT && code != -ECONNREFUSED;
+    if (!doctor->running) {
         doctor_say(doctor, DOCTOR_INFO, "control socket", "%s", error.text);
     } else if (code < 0) {
         doctor_say(doctor, code == -EACCES ? DOCTOR_WARNING : DOCTOR_FAILED, "control socket", "%s",
