@@ -21,21 +21,29 @@ struct teller {
     void *context;
 };
 
-static void find_user(struct teller *teller)
+bool service_user_find(uid_t *ret_uid, gid_t *ret_gid)
 {
-    const struct passwd *user = getpwnam(USER);
-    const struct group *devices = getgrnam(DEVICE_GROUP);
+    struct passwd entry, *user = NULL;
+    char strings[1024];
 
-    if (!user) {
-        return;
+    if (getpwnam_r(USER, &entry, strings, sizeof strings, &user) != 0 || !user) {
+        return false;
     }
-    teller->has_user = true;
-    teller->uid = user->pw_uid;
+    *ret_uid = user->pw_uid;
+    *ret_gid = user->pw_gid;
+    return true;
+}
+
+static void find_groups(struct teller *teller, gid_t gid)
+{
+    struct group entry, *devices = NULL;
+    char strings[4096];
+
     teller->gid_count = GROUPS_MAX - 1;
-    if (getgrouplist(USER, user->pw_gid, teller->gids, &teller->gid_count) < 0) {
+    if (getgrouplist(USER, gid, teller->gids, &teller->gid_count) < 0) {
         teller->gid_count = GROUPS_MAX - 1; // there are more
     }
-    if (devices) {
+    if (getgrnam_r(DEVICE_GROUP, &entry, strings, sizeof strings, &devices) == 0 && devices) {
         teller->gids[teller->gid_count++] = devices->gr_gid;
     }
 }
@@ -126,8 +134,12 @@ void service_files_tell(const struct config *config,
                         void *context)
 {
     struct teller teller = {.tell = tell, .context = context};
+    gid_t gid;
 
-    find_user(&teller);
+    teller.has_user = service_user_find(&teller.uid, &gid);
+    if (teller.has_user) {
+        find_groups(&teller, gid);
+    }
     look(&teller, "rtsp.users", config->rtsp.users);
     look(&teller, "rtsp.certificate", config->rtsp.certificate);
     look(&teller, "rtsp.key", config->rtsp.key);

@@ -1,6 +1,7 @@
 // The V4L2 devices of this machine, and each camera of the configuration: doctor starts its camera
 // process as edged does, and reports how the pictures come, or what the process says is wrong.
 #include "capture/v4l2/v4l2_candidates.h"
+#include "daemon/common/service_files.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
 #include "daemon/front/status/status.h"
 #include "daemon/front/supervise/process.h"
@@ -8,7 +9,6 @@
 
 #include <errno.h>
 #include <glib.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -274,9 +274,10 @@ static void try_cameras(struct doctor *doctor, bool denied)
 // The service may have other rights than the user that calls doctor.
 static void say_user(struct doctor *doctor)
 {
-    const struct passwd *service = getpwnam("edged");
+    uid_t uid;
+    gid_t gid;
 
-    if (service && service->pw_uid != geteuid()) {
+    if (service_user_find(&uid, &gid) && uid != geteuid()) {
         doctor_say(doctor, DOCTOR_INFO, "user",
                    "cameras are opened as %s, by edged.service as edged, who may have other rights",
                    geteuid() == 0 ? "root" : g_get_user_name());

@@ -2,16 +2,15 @@
 
 #include "config/parse/config_text.h"
 #include "daemon/common/replace_file.h"
+#include "daemon/common/service_files.h"
 
 #include <errno.h>
 #include <glib.h>
 #include <libconfig.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#define SERVICE_USER "edged"
 #define HEADER                                                                                     \
     "# The users of edged, written by `edgectl passwd`: NAME:ROLE:HA1-MD5:HA1-SHA-256\n"           \
     "# ROLE is viewer, operator or admin; HA1 is the hash of NAME:" USERS_REALM ":PASSWORD (RFC "  \
@@ -20,15 +19,10 @@
 
 void users_edit_choose_owner(struct stat *like)
 {
-    struct passwd entry, *service = NULL;
-    char strings[1024];
-
-    if (geteuid() != 0 ||
-        getpwnam_r(SERVICE_USER, &entry, strings, sizeof strings, &service) != 0) {
-        service = NULL;
+    if (geteuid() != 0 || !service_user_find(&like->st_uid, &like->st_gid)) {
+        like->st_uid = geteuid();
+        like->st_gid = getegid();
     }
-    like->st_uid = service ? service->pw_uid : geteuid();
-    like->st_gid = service ? service->pw_gid : getegid();
 }
 
 // Reads the file and its users.

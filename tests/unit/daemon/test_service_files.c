@@ -10,9 +10,14 @@
 
 static struct passwd user = {.pw_name = "edged", .pw_uid = 64998, .pw_gid = 64998};
 
-struct passwd *getpwnam(const char *name)
+int getpwnam_r(const char *name, struct passwd *entry, char *strings, size_t size,
+               struct passwd **ret_entry)
 {
-    return strcmp(name, "edged") == 0 ? &user : NULL;
+    (void)strings;
+    (void)size;
+    *entry = user;
+    *ret_entry = strcmp(name, "edged") == 0 ? entry : NULL;
+    return 0;
 }
 
 static void note(void *context, const char *key, const char *path, const char *reason)
