@@ -3,7 +3,7 @@
 #include "daemon/common/log.h"
 #include "daemon/front/account/account.h"
 #include "daemon/front/control/control_endpoint.h"
-#include "daemon/front/events/event_filter.h"
+#include "daemon/front/events/event_feed.h"
 #include "daemon/front/front_camera.h"
 #include "daemon/front/front_network.h"
 #include "daemon/front/front_status.h"
@@ -55,7 +55,7 @@ static char *list_mounts(void *context, enum config_role role)
 static char *refuse_filter(void *context, enum config_role role, const char *camera,
                            const char *region)
 {
-    return event_filter_refuse(((struct front *)context)->config, role, camera, region);
+    return event_feed_refuse(((struct front *)context)->config, role, camera, region);
 }
 
 static void on_motion(void *context, const struct motion_event *event)
@@ -64,7 +64,7 @@ static void on_motion(void *context, const struct motion_event *event)
     struct motion_event published = *event;
 
     motion_log(event);
-    published.role = event_filter_role(front->config, event->camera);
+    published.role = event_feed_role(front->config, event->camera);
     control_publish(front->network.control, &published);
 }
 

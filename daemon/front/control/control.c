@@ -1,22 +1,213 @@
 #include "daemon/front/control/control.h"
 
 #include "daemon/common/descriptors.h"
+#include "daemon/common/log.h"
 #include "daemon/front/control/control_endpoint.h"
 #include "daemon/front/control/control_socket.h"
-#include "daemon/front/control/control_tcp.h"
+#include "daemon/front/listener.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <glib.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
 
 #define CONNECTIONS_MAX 32u
+#define CONNECTIONS_AN_ADDRESS 8u
 #define SILENCE_S 5u
+#define TCP_SILENCE_S 10u
+// A peer that acknowledges nothing for so long is gone, perhaps with its network.
+#define UNACKNOWLEDGED_MS 30000
+#define RETIRED_S 1
 
 struct control {
     struct control_front front;
+    struct event_feed *feed; // owned
     struct control_socket socket;
-    struct event_feed *feed;        // owned
     struct control_endpoint *local; // on the unix socket; owned
-    struct control_tcp *tcp;        // owned; NULL: never
+
+    // Over TCP
+    struct account *account; // borrowed; NULL: never
+    char *address;           // where it listens; owned
+    int port;
+    int fd;                          // the listening socket, of which the endpoint has a copy
+    struct certificate *certificate; // reference; NULL: plain
+    struct control_endpoint *remote; // owned; NULL: it listens nowhere
+    GPtrArray *retired;              // endpoints that end
+    guint retiring;                  // GLib source id; 0: none does
+    char *url;                       // owned
 };
+
+static void free_endpoint(gpointer endpoint)
+{
+    control_endpoint_free(endpoint);
+}
+
+static gboolean end_retired(gpointer data)
+{
+    struct control *control = data;
+
+    control->retiring = 0;
+    g_ptr_array_set_size(control->retired, 0);
+    return G_SOURCE_REMOVE;
+}
+
+// Ends the endpoint later, because the request for the reload may have come by one of its
+// connections.
+static void retire(struct control *control)
+{
+    if (!control->remote) {
+        return;
+    }
+    control_endpoint_stop_listening(control->remote);
+    g_ptr_array_add(control->retired, TAKE(control->remote));
+    g_clear_handle_id(&control->retiring, g_source_remove);
+    control->retiring = g_timeout_add_seconds(RETIRED_S, end_retired, control);
+}
+
+static int begin(const struct control *control, int fd, struct certificate *certificate,
+                 struct error *error, struct control_endpoint **ret_endpoint)
+{
+    const struct http_server_settings settings = {
+        .name = "control API over TCP",
+        .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0),
+        .connections = (unsigned)CLAMP(descriptors_limit() / 32, 4, CONNECTIONS_MAX),
+        .connections_an_address = CONNECTIONS_AN_ADDRESS,
+        .silence_s = TCP_SILENCE_S,
+        .certificate = certificate,
+    };
+    int r = settings.fd < 0 ? error_set(error, -errno, "http.port: %s", strerror(errno))
+                            : control_endpoint_new(&control->front, control->feed, control->account,
+                                                   &settings, error, ret_endpoint);
+
+    if (r < 0 && settings.fd >= 0) {
+        close(settings.fd);
+    }
+    return r;
+}
+
+static int open_place(const char *address, int port, struct error *error, int *ret_fd)
+{
+    const struct listener_place place = {"http.address", address, "http.port", port};
+    const unsigned unacknowledged_ms = UNACKNOWLEDGED_MS;
+    int r = listener_open(&place, error, ret_fd);
+
+    if (r == 0) { // accepted connections inherit it from the listening socket
+        setsockopt(*ret_fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms,
+                   sizeof unacknowledged_ms);
+    }
+    return r;
+}
+
+static void close_place(struct control *control)
+{
+    if (control->fd >= 0) {
+        listener_end(control->fd);
+    }
+    control->fd = -1;
+}
+
+// Listens again at the old address.
+static void restore(struct control *control)
+{
+    struct error error = {0};
+
+    if (open_place(control->address, control->port, &error, &control->fd) < 0 ||
+        begin(control, control->fd, control->certificate, &error, &control->remote) < 0) {
+        log_error("%s, going on without the control API over TCP", error.text);
+        g_clear_pointer(&control->url, g_free);
+        close_place(control);
+    }
+}
+
+// Listens at another address. If the port stays the same, as with "0.0.0.0" after "127.0.0.1", the
+// old socket is in the way and is closed first.
+static int move(struct control *control, const char *address, int port, struct error *error,
+                int *ret_fd)
+{
+    int r = open_place(address, port, error, ret_fd);
+
+    if (r != -EADDRINUSE || !control->remote || port != control->port) {
+        return r;
+    }
+    retire(control);
+    close_place(control);
+    r = open_place(address, port, error, ret_fd);
+    if (r < 0) {
+        restore(control);
+    }
+    return r;
+}
+
+static bool is_same_certificate(const struct certificate *a, const struct certificate *b)
+{
+    return a == b || (a && b && certificate_is_equal(a, b));
+}
+
+static void take(struct control *control, const char *address, int port, int fd,
+                 struct certificate *certificate, struct control_endpoint *endpoint)
+{
+    struct certificate *before = control->certificate;
+
+    if (fd != control->fd) {
+        close_place(control);
+        control->fd = fd;
+        g_free(control->address);
+        control->address = g_strdup(address);
+        control->port = port;
+    }
+    retire(control);
+    control->remote = endpoint;
+    control->certificate = certificate ? certificate_ref(certificate) : NULL;
+    certificate_unref(before);
+    g_free(control->url);
+    control->url = g_strdup_printf(strchr(address, ':') ? "%s://[%s]:%d" : "%s://%s:%d",
+                                   certificate ? "https" : "http", address, listener_port(fd));
+}
+
+static void stop(struct control *control)
+{
+    retire(control);
+    close_place(control);
+    g_clear_pointer(&control->url, g_free);
+}
+
+int control_listen(struct control *control, const struct config *config,
+                   struct certificate *certificate, struct error *error)
+{
+    struct certificate *shown = config->http.tls ? certificate : NULL;
+    struct control_endpoint *endpoint = NULL;
+    bool stays = control->remote && control->port == config->http.port &&
+                 strcmp(control->address, config->http.address) == 0;
+    bool listened = control->remote;
+    int fd = control->fd, r = 0;
+
+    if (config->http.port == 0) {
+        stop(control);
+        return 0;
+    }
+    if (stays && is_same_certificate(control->certificate, shown)) {
+        return 0;
+    }
+    r = stays ? 0 : move(control, config->http.address, config->http.port, error, &fd);
+    if (r < 0) {
+        return r;
+    }
+    r = begin(control, fd, shown, error, &endpoint);
+    if (r < 0) {
+        if (!stays) {
+            listener_end(fd);
+        }
+        if (listened && !control->remote) {
+            restore(control);
+        }
+        return r;
+    }
+    take(control, config->http.address, config->http.port, fd, shown, endpoint);
+    return 0;
+}
 
 int control_new(const char *path, const struct control_front *front, struct account *account,
                 struct error *error, struct control **ret_control)
@@ -34,6 +225,9 @@ int control_new(const char *path, const struct control_front *front, struct acco
         return r;
     }
     control->front = *front;
+    control->account = account;
+    control->fd = -1;
+    control->retired = g_ptr_array_new_with_free_func(free_endpoint);
     control->feed = event_feed_new();
     settings.fd = control->socket.fd;
     r = control_endpoint_new(&control->front, control->feed, NULL, &settings, error,
@@ -43,26 +237,19 @@ int control_new(const char *path, const struct control_front *front, struct acco
         control_free(control);
         return r;
     }
-    control->tcp = account ? control_tcp_new(&control->front, control->feed, account) : NULL;
     *ret_control = control;
     return 0;
 }
 
-int control_listen(struct control *control, const struct config *config,
-                   struct certificate *certificate, struct error *error)
-{
-    return control_tcp_apply(control->tcp, config, certificate, error);
-}
-
 const char *control_url(const struct control *control)
 {
-    return control->tcp ? control_tcp_url(control->tcp) : NULL;
+    return control->url;
 }
 
 void control_recheck(struct control *control)
 {
-    if (control->tcp) {
-        control_tcp_recheck(control->tcp);
+    if (control->remote) {
+        control_endpoint_recheck(control->remote);
     }
 }
 
@@ -72,7 +259,15 @@ void control_free(struct control *control)
         return;
     }
     control_socket_remove(&control->socket);
-    control_tcp_free(control->tcp);
+    g_clear_handle_id(&control->retiring, g_source_remove);
+    control_endpoint_free(control->remote);
+    g_ptr_array_unref(control->retired);
+    if (control->fd >= 0) {
+        close(control->fd); // systemd may keep it for the next edged
+    }
+    certificate_unref(control->certificate);
+    g_free(control->address);
+    g_free(control->url);
     control_endpoint_free(control->local);
     event_feed_free(control->feed);
     g_free(control);
@@ -81,8 +276,4 @@ void control_free(struct control *control)
 void control_publish(struct control *control, const struct motion_event *event)
 {
     event_feed_add(control->feed, event);
-    control_endpoint_tell(control->local);
-    if (control->tcp) {
-        control_tcp_tell(control->tcp);
-    }
 }

@@ -16,9 +16,10 @@ struct control_front;
 // over TCP; NULL: control_listen() is never called.
 int control_new(const char *path, const struct control_front *front, struct account *account,
                 struct error *error, struct control **ret_control);
-// Listens over TCP as the group http of `config` says, with `certificate` (NULL without http.tls).
-// To be called at first and after each change. If it fails (-EADDRINUSE and others, see
-// listener_open()), everything stays as it was.
+// Listens over TCP as the group http of `config` says, with `certificate` if it says http.tls. To
+// be called at first and after each change. Requests under way on the old socket, or with the old
+// certificate, have a second to end. After an error, one of listener_open() or http_server_new(),
+// everything is as it was.
 int control_listen(struct control *control, const struct config *config,
                    struct certificate *certificate, struct error *error);
 // "https://127.0.0.1:9854"; NULL: not over TCP. Borrowed, until it listens elsewhere.

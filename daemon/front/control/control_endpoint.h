@@ -2,7 +2,6 @@
 // the HTTP server.
 #pragma once
 
-#include "daemon/front/control/http_server.h"
 #include "daemon/front/events/event_feed.h"
 #include "daemon/front/status/facts.h"
 
@@ -11,7 +10,7 @@ struct control_endpoint;
 
 // What the server calls in the front; it g_free()s the texts that they return. `status` and
 // `list_mounts` are front_status_text() and front_status_list_mounts(). `reload` loads the
-// configuration again and returns the verdict as JSON. `refuse` is event_filter_refuse().
+// configuration again and returns the verdict as JSON. `refuse` is event_feed_refuse().
 //
 // Over TCP each role is shown only the cameras and views that it may watch; everyone who can open
 // the control socket is shown all.
@@ -26,11 +25,9 @@ struct control_front {
 // Serves the pages from `front` and `feed` by a server of `settings`, whose handler it fills in.
 // `account` says who may ask; NULL: whoever can open the socket, which its mode decides. All three
 // are borrowed. Errors are those of http_server_new().
-int control_endpoint_new(const struct control_front *front, const struct event_feed *feed,
+int control_endpoint_new(const struct control_front *front, struct event_feed *feed,
                          struct account *account, const struct http_server_settings *settings,
                          struct error *error, struct control_endpoint **ret_endpoint);
-// Sends those who follow /v1/events what is new in the feed.
-void control_endpoint_tell(const struct control_endpoint *endpoint);
 // At a reload, after account_take_users(): hangs up on clients that may not ask any more, or not as
 // much as before.
 void control_endpoint_recheck(struct control_endpoint *endpoint);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <glib.h>
+#include <json-glib/json-glib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 // HTTP has a fifth of the main loop, which serves the viewers, and may take 4 ms at once.
 #define SHARE 5
 #define BURST_NS (4 * NS_PER_MS)
+#define RETRY_AFTER_S "5"
 #define BODY_MAX_BYTES 65536u // of what is read and dropped
 
 struct http_server {
@@ -22,11 +24,11 @@ struct http_server {
     const char *name;                // borrowed
     struct certificate *certificate; // reference; NULL: plain
     struct MHD_Daemon *daemon;
-    bool deaf;                      // takes no more connections
+    bool listening;                 // takes more connections
     GPtrArray *connections;         // of struct http_connection, owned by libmicrohttpd's own
     unsigned most, most_an_address; // of connections; 0: as many of an address as in all
     GSource *source;
-    guint patience; // GLib source id; 0: nobody is connected
+    guint request_timer; // GLib source id; 0: nobody is connected
 };
 
 // What edged keeps for a connection beside libmicrohttpd.
@@ -65,7 +67,7 @@ static void hang_up(struct http_connection *connection)
 
 // libmicrohttpd's timeout counts silence only, and a client that sends a byte now and then is never
 // silent.
-static gboolean on_patience(gpointer data)
+static gboolean on_request_timer(gpointer data)
 {
     const struct http_server *server = data;
     int64_t now_ns = clock_now_ns();
@@ -161,8 +163,8 @@ static struct http_connection *open_connection(struct http_server *server,
     if (count_of(server, NULL) > server->most) {
         make_room(server, NULL, connection);
     }
-    if (!server->patience) {
-        server->patience = g_timeout_add_seconds(1, on_patience, server);
+    if (!server->request_timer) {
+        server->request_timer = g_timeout_add_seconds(1, on_request_timer, server);
     }
     return connection;
 }
@@ -171,7 +173,7 @@ static void close_connection(struct http_server *server, struct http_connection 
 {
     g_ptr_array_remove_fast(server->connections, connection);
     if (!server->connections->len) {
-        g_clear_handle_id(&server->patience, g_source_remove);
+        g_clear_handle_id(&server->request_timer, g_source_remove);
     }
     g_free(connection->uri);
     g_free(connection);
@@ -394,6 +396,7 @@ int http_server_new(const struct http_server_settings *settings, struct error *e
         http_server_free(server);
         return error_set(error, -EIO, "%s: the HTTP server does not start", settings->name);
     }
+    server->listening = true;
     server->source = source_new(server);
     *ret_server = server;
     return 0;
@@ -408,9 +411,9 @@ void http_server_stop_listening(struct http_server *server)
 {
     // A second MHD_quiesce_daemon() may return a descriptor that has been closed and opened by
     // somebody else.
-    MHD_socket fd = server->deaf ? MHD_INVALID_SOCKET : MHD_quiesce_daemon(server->daemon);
+    MHD_socket fd = server->listening ? MHD_quiesce_daemon(server->daemon) : MHD_INVALID_SOCKET;
 
-    server->deaf = true;
+    server->listening = false;
     if (fd != MHD_INVALID_SOCKET) {
         close(fd);
     }
@@ -449,8 +452,75 @@ void http_server_free(struct http_server *server)
         g_source_destroy(server->source);
         g_source_unref(server->source);
     }
-    g_clear_handle_id(&server->patience, g_source_remove);
+    g_clear_handle_id(&server->request_timer, g_source_remove);
     g_ptr_array_unref(server->connections);
     certificate_unref(server->certificate);
     g_free(server);
+}
+
+// Replies
+// ---------------------------------------------------------------------
+
+struct headers {
+    const char *name;
+    const char *const *values;
+    size_t count;
+};
+
+static CONTROL_RESULT reply(struct MHD_Connection *connection, unsigned status,
+                            const char *content_type, const struct headers *more, char *text)
+{
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer_with_free_callback(strlen(text), text, g_free);
+    CONTROL_RESULT result;
+
+    if (!response) {
+        g_free(text);
+        return MHD_NO;
+    }
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    for (size_t i = 0; more && i < more->count; i++) {
+        MHD_add_response_header(response, more->name, more->values[i]);
+    }
+    if (status == MHD_HTTP_SERVICE_UNAVAILABLE) {
+        MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, RETRY_AFTER_S);
+    }
+    result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response); // the connection holds its own reference
+    return result;
+}
+
+CONTROL_RESULT control_reply(struct MHD_Connection *connection, unsigned status,
+                             const char *content_type, char *text)
+{
+    return reply(connection, status, content_type, NULL, text);
+}
+
+CONTROL_RESULT control_refuse_with(struct MHD_Connection *connection, unsigned status,
+                                   const char *name, const char *const *values, size_t count,
+                                   const char *sentence)
+{
+    g_autoptr(JsonNode) node = json_node_new(JSON_NODE_VALUE);
+    g_autofree char *valid = g_utf8_make_valid(sentence, -1), *text = NULL;
+    const struct headers more = {name, values, count};
+
+    json_node_set_string(node, valid);
+    text = json_to_string(node, FALSE);
+    return reply(connection, status, "application/json", &more,
+                 g_strdup_printf("{\"error\": %s}\n", text));
+}
+
+CONTROL_RESULT control_refuse(struct MHD_Connection *connection, unsigned status,
+                              const char *sentence)
+{
+    return control_refuse_with(connection, status, NULL, NULL, 0, sentence);
+}
+
+CONTROL_RESULT control_refuse_method(struct MHD_Connection *connection, const char *allowed)
+{
+    g_autofree char *sentence = g_strdup_printf("no such method here; allowed: %s", allowed);
+
+    return control_refuse_with(connection, MHD_HTTP_METHOD_NOT_ALLOWED, MHD_HTTP_HEADER_ALLOW,
+                               &allowed, 1, sentence);
 }

@@ -1,18 +1,26 @@
 // The motion events of all cameras as server-sent events. The newest are kept, and those under way,
 // so that a reader that comes back misses none. Main loop only.
 //
+// A reader that follows /v1/events is bounded: it holds one event's text and a position in the
+// feed, which all share. While there is nothing to tell its connection is suspended, and only its
+// end is waited for. One that does not read is closed by libmicrohttpd's timeout; one that lags by
+// more events than are kept is closed too, and comes back with Last-Event-ID.
+//
 // An id is "RUN-N": a number drawn when edged starts, and the count of events since then. A reader
 // is a position in the feed and the names that it wants to hear of.
 #pragma once
 
+#include "daemon/front/control/http_server.h"
 #include "daemon/front/events/motion.h"
 
 #include <glib.h>
 #include <stdbool.h>
 
 #define EVENT_FEED_KEPT 256
+#define EVENT_STREAM_READERS 16 // of an HTTP server
 
 struct event_feed;
+struct event_stream;
 
 struct event_reader {
     enum config_role role; // it hears what that may watch
@@ -25,6 +33,7 @@ struct event_feed *event_feed_new(void);
 // Takes NULL.
 void event_feed_free(struct event_feed *feed);
 
+// Adds an event, and sends it to the readers.
 void event_feed_add(struct event_feed *feed, const struct motion_event *event);
 
 // Begins to read. `last_id` is the id that the reader heard last; NULL: none. If that event is of
@@ -39,3 +48,23 @@ void event_reader_finish(struct event_reader *reader);
 // Appends the next event the reader wants: 1, or 0 when there is none. -ENOBUFS: it is so far
 // behind that events are no longer there.
 int event_feed_read(const struct event_feed *feed, struct event_reader *reader, GString *text);
+
+// The readers on the connections of `server`, which are sent what is in `feed`; both are borrowed.
+struct event_stream *event_stream_new(struct event_feed *feed, const struct http_server *server);
+// After the server has been stopped, so that no reader is left. Takes NULL.
+void event_stream_free(struct event_stream *stream);
+// Makes `connection` a reader, or replies 503 when there are EVENT_STREAM_READERS. Reads the
+// request's Last-Event-ID and the query's `camera` and `region`. It hears what `role` may watch.
+CONTROL_RESULT event_stream_answer(struct event_stream *stream, struct MHD_Connection *connection,
+                                   enum config_role role);
+// Lets every reader end, so that MHD_run() closes it: MHD_stop_daemon() takes no suspended ones.
+void event_stream_close(struct event_stream *stream);
+
+// The least role that may watch a view of a camera; CONFIG_ROLE_ADMIN where there is no such
+// camera.
+enum config_role event_feed_role(const struct config *config, const char *camera);
+// Checks the names of a query; each is NULL where the query has none. Returns NULL when the
+// configuration has them, among the cameras that `role` may watch, else a sentence that lists the
+// names that there are for it, which the caller g_free()s.
+char *event_feed_refuse(const struct config *config, enum config_role role, const char *camera,
+                        const char *region);

@@ -2,7 +2,7 @@
 #include "tests/unit/daemon/control_server.h"
 #include "tests/unit/stopwatch.h"
 
-#include "daemon/front/events/event_stream.h"
+#include "daemon/front/events/event_feed.h"
 
 #include <poll.h>
 
