@@ -34,43 +34,33 @@ char *sdp_write(const char *name, const char *address, const struct payloader_op
     const char *family = strchr(address, ':') ? "IP6" : "IP4";
     const char *any = strchr(address, ':') ? "::" : "0.0.0.0";
     unsigned type = payloader->payload_type;
-    char *text = NULL;
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
+    GString *text = g_string_new(NULL);
 
-    if (!file) {
-        return NULL;
-    }
-    fprintf(file, "v=0\r\no=- %lld %u IN %s %s\r\ns=%s\r\n", session_number(), version, family,
-            address, name);
-    fprintf(file, "c=IN %s %s\r\nt=0 0\r\na=tool:edged " EDGED_VERSION "\r\n", family, any);
-    fprintf(file, "a=type:broadcast\r\na=control:*\r\na=range:npt=now-\r\n");
-    fprintf(file, "m=video 0 RTP/AVP %u\r\na=rtpmap:%u %s/%d\r\n", type, type, payloader->encoding,
-            RTP_CLOCK_HZ);
+    g_string_append_printf(text, "v=0\r\no=- %lld %u IN %s %s\r\ns=%s\r\n", session_number(),
+                           version, family, address, name);
+    g_string_append_printf(text, "c=IN %s %s\r\nt=0 0\r\na=tool:edged " EDGED_VERSION "\r\n",
+                           family, any);
+    g_string_append(text, "a=type:broadcast\r\na=control:*\r\na=range:npt=now-\r\n");
+    g_string_append_printf(text, "m=video 0 RTP/AVP %u\r\na=rtpmap:%u %s/%d\r\n", type, type,
+                           payloader->encoding, RTP_CLOCK_HZ);
     if (payloader->write_fmtp) {
-        fprintf(file, "a=fmtp:%u ", type);
-        payloader->write_fmtp(sets, file);
-        fprintf(file, "\r\n");
+        g_string_append_printf(text, "a=fmtp:%u ", type);
+        payloader->write_fmtp(sets, text);
+        g_string_append(text, "\r\n");
     }
-    fprintf(file, "a=control:" RTSP_MEDIA_CONTROL "\r\n");
-    if (fclose(file) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    g_string_append(text, "a=control:" RTSP_MEDIA_CONTROL "\r\n");
+    return g_string_free(text, FALSE);
 }
 
 static void send_now(struct connection *connection, const struct stream *stream,
                      const struct rtsp_target *target, int64_t sequence)
 {
-    _cleanup_(cleanup_free) char *sdp =
+    g_autofree char *sdp =
         sdp_write(stream_path(stream), connection->local_name, stream_payloader(stream),
                   stream_parameter_sets(stream), stream_description_version(stream));
-    GString *reply = rtsp_reply_new(sdp ? RTSP_OK : RTSP_INTERNAL_ERROR, sequence);
+    GString *reply = rtsp_reply_new(RTSP_OK, sequence);
 
-    if (sdp) {
-        g_string_append_printf(reply, "Content-Base: %s/\r\n", target->base);
-    }
+    g_string_append_printf(reply, "Content-Base: %s/\r\n", target->base);
     rtsp_reply_end(reply, "application/sdp", sdp);
     rtsp_service_reply(connection, reply);
 }

@@ -224,55 +224,40 @@ unsigned rtsp_request_count(const struct rtsp_request *request, const char *name
     return count;
 }
 
+static const struct {
+    enum rtsp_status status;
+    const char *reason;
+} reasons[] = {
+    {RTSP_OK, "OK"},
+    {RTSP_BAD_REQUEST, "Bad Request"},
+    {RTSP_UNAUTHORIZED, "Unauthorized"},
+    {RTSP_FORBIDDEN, "Forbidden"},
+    {RTSP_NOT_FOUND, "Not Found"},
+    {RTSP_METHOD_NOT_ALLOWED, "Method Not Allowed"},
+    {RTSP_NOT_ACCEPTABLE, "Not Acceptable"},
+    {RTSP_ENTITY_TOO_LARGE, "Request Entity Too Large"},
+    {RTSP_URL_TOO_LARGE, "Request-URI Too Large"},
+    {RTSP_TOO_MANY_REQUESTS, "Too Many Requests"},
+    {RTSP_PARAMETER_NOT_UNDERSTOOD, "Parameter Not Understood"},
+    {RTSP_NOT_ENOUGH_BANDWIDTH, "Not Enough Bandwidth"},
+    {RTSP_SESSION_NOT_FOUND, "Session Not Found"},
+    {RTSP_METHOD_NOT_VALID, "Method Not Valid in This State"},
+    {RTSP_HEADER_NOT_VALID, "Header Field Not Valid for Resource"},
+    {RTSP_INVALID_RANGE, "Invalid Range"},
+    {RTSP_AGGREGATE_NOT_ALLOWED, "Aggregate Operation Not Allowed"},
+    {RTSP_UNSUPPORTED_TRANSPORT, "Unsupported Transport"},
+    {RTSP_NOT_IMPLEMENTED, "Not Implemented"},
+    {RTSP_UNAVAILABLE, "Service Unavailable"},
+    {RTSP_VERSION_NOT_SUPPORTED, "RTSP Version Not Supported"},
+    {RTSP_OPTION_NOT_SUPPORTED, "Option Not Supported"},
+};
+
 static const char *phrase(enum rtsp_status status)
 {
-    switch (status) {
-    case RTSP_OK:
-        return "OK";
-    case RTSP_BAD_REQUEST:
-        return "Bad Request";
-    case RTSP_UNAUTHORIZED:
-        return "Unauthorized";
-    case RTSP_FORBIDDEN:
-        return "Forbidden";
-    case RTSP_NOT_FOUND:
-        return "Not Found";
-    case RTSP_METHOD_NOT_ALLOWED:
-        return "Method Not Allowed";
-    case RTSP_NOT_ACCEPTABLE:
-        return "Not Acceptable";
-    case RTSP_ENTITY_TOO_LARGE:
-        return "Request Entity Too Large";
-    case RTSP_URL_TOO_LARGE:
-        return "Request-URI Too Large";
-    case RTSP_TOO_MANY_REQUESTS:
-        return "Too Many Requests";
-    case RTSP_PARAMETER_NOT_UNDERSTOOD:
-        return "Parameter Not Understood";
-    case RTSP_NOT_ENOUGH_BANDWIDTH:
-        return "Not Enough Bandwidth";
-    case RTSP_SESSION_NOT_FOUND:
-        return "Session Not Found";
-    case RTSP_METHOD_NOT_VALID:
-        return "Method Not Valid in This State";
-    case RTSP_HEADER_NOT_VALID:
-        return "Header Field Not Valid for Resource";
-    case RTSP_INVALID_RANGE:
-        return "Invalid Range";
-    case RTSP_AGGREGATE_NOT_ALLOWED:
-        return "Aggregate Operation Not Allowed";
-    case RTSP_UNSUPPORTED_TRANSPORT:
-        return "Unsupported Transport";
-    case RTSP_INTERNAL_ERROR:
-        return "Internal Server Error";
-    case RTSP_NOT_IMPLEMENTED:
-        return "Not Implemented";
-    case RTSP_UNAVAILABLE:
-        return "Service Unavailable";
-    case RTSP_VERSION_NOT_SUPPORTED:
-        return "RTSP Version Not Supported";
-    case RTSP_OPTION_NOT_SUPPORTED:
-        return "Option Not Supported";
+    for (size_t i = 0; i < G_N_ELEMENTS(reasons); i++) {
+        if (reasons[i].status == status) {
+            return reasons[i].reason;
+        }
     }
     return "";
 }

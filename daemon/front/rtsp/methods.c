@@ -137,17 +137,6 @@ static bool choose_channels(const struct connection *connection, struct rtsp_tra
     return false;
 }
 
-static int add_session(struct call *call, struct stream *stream,
-                       const struct rtsp_transport_offer *offer)
-{
-    int r = session_new(call->connection, stream, offer, &call->session);
-
-    if (r == 0) {
-        g_ptr_array_add(call->connection->sessions, call->session);
-    }
-    return r;
-}
-
 // The transports that the client may choose from: its connection; without TLS also UDP, and
 // multicast where the mount has it.
 static unsigned allowed_transports(const struct call *call)
@@ -177,8 +166,11 @@ static int take_offer(struct call *call, struct stream *stream)
         bool good =
             offer.lower != RTSP_LOWER_INTERLEAVED || choose_channels(call->connection, &offer);
 
-        r = good ? add_session(call, stream, &offer) : -EPROTONOSUPPORT;
+        r = good ? session_new(call->connection, stream, &offer, &call->session) : -EPROTONOSUPPORT;
         allowed &= ~RTSP_LOWER_BIT(offer.lower);
+    }
+    if (r == 0) {
+        g_ptr_array_add(call->connection->sessions, call->session);
     }
     return r;
 }

@@ -194,18 +194,18 @@ static int h264_packetize(struct unit *unit, struct parameter_sets *sets)
 }
 
 // Parameters of section 8.1. profile-level-id: the three bytes behind the SPS's header.
-static void h264_write_fmtp(const struct parameter_sets *sets, FILE *file)
+static void h264_write_fmtp(const struct parameter_sets *sets, GString *text)
 {
     const uint8_t *sps = sets->sets[0];
     g_autofree char *sps_text = g_base64_encode(sps, sets->sizes[0]);
     g_autofree char *pps_text = g_base64_encode(sets->sets[1], sets->sizes[1]);
 
-    fprintf(file, "packetization-mode=1");
+    g_string_append(text, "packetization-mode=1");
     if (sets->sizes[0] >= 4) {
-        fprintf(file, ";profile-level-id=%02X%02X%02X", sps[1], sps[2], sps[3]);
+        g_string_append_printf(text, ";profile-level-id=%02X%02X%02X", sps[1], sps[2], sps[3]);
     }
     if (sets->sizes[0] > 0 && sets->sizes[1] > 0) {
-        fprintf(file, ";sprop-parameter-sets=%s,%s", sps_text, pps_text);
+        g_string_append_printf(text, ";sprop-parameter-sets=%s,%s", sps_text, pps_text);
     }
 }
 
@@ -273,14 +273,14 @@ static int h265_packetize(struct unit *unit, struct parameter_sets *sets)
 }
 
 // Parameters of section 7.1.
-static void h265_write_fmtp(const struct parameter_sets *sets, FILE *file)
+static void h265_write_fmtp(const struct parameter_sets *sets, GString *text)
 {
     static const char *const names[] = {"sprop-vps", "sprop-sps", "sprop-pps"};
 
     for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
-        g_autofree char *text = g_base64_encode(sets->sets[i], sets->sizes[i]);
+        g_autofree char *set = g_base64_encode(sets->sets[i], sets->sizes[i]);
 
-        fprintf(file, "%s%s=%s", i ? ";" : "", names[i], text);
+        g_string_append_printf(text, "%s%s=%s", i ? ";" : "", names[i], set);
     }
 }
 

@@ -4,7 +4,7 @@
 #include "config/base.h"
 #include "daemon/front/stream/unit.h"
 
-#include <stdio.h>
+#include <glib.h>
 
 #define RTP_CLOCK_HZ 90000 // of video (RFC 3551, section 5)
 
@@ -21,8 +21,8 @@ struct payloader_ops {
     // sets in it to `sets`. -EBADMSG: no access unit of this codec; -ENOMEM. After an error the
     // unit's packets must not be used.
     int (*packetize)(struct unit *unit, struct parameter_sets *sets);
-    // Writes what stands behind "a=fmtp:96 " in SDP. NULL: there is nothing to say.
-    void (*write_fmtp)(const struct parameter_sets *sets, FILE *file);
+    // Appends what stands behind "a=fmtp:96 " in SDP. NULL: there is nothing to say.
+    void (*write_fmtp)(const struct parameter_sets *sets, GString *text);
     // Whether `sets` has all that a decoder needs before the first picture.
     bool (*is_described)(const struct parameter_sets *sets);
 };

@@ -302,21 +302,16 @@ static void add_to_bitrate(struct stream_statistics *statistics, uint64_t bytes,
     statistics->window_bytes += bytes;
 }
 
-static int64_t clamp(int64_t value, int64_t least, int64_t most)
-{
-    return value < least ? least : value > most ? most : value;
-}
-
 static void mend_times(struct stream_statistics *statistics, struct link_access_unit *unit,
                        int64_t now_ns)
 {
-    int64_t captured_ns = clamp(unit->captured_ns, now_ns - OLDEST_NS, now_ns);
+    int64_t captured_ns = CLAMP(unit->captured_ns, now_ns - OLDEST_NS, now_ns);
 
     statistics->bad_timestamps += captured_ns != unit->captured_ns;
     unit->captured_ns = captured_ns;
-    unit->grabbed_ns = clamp(unit->grabbed_ns, unit->captured_ns, now_ns);
-    unit->computed_ns = clamp(unit->computed_ns, unit->grabbed_ns, now_ns);
-    unit->encoded_ns = clamp(unit->encoded_ns, unit->computed_ns, now_ns);
+    unit->grabbed_ns = CLAMP(unit->grabbed_ns, unit->captured_ns, now_ns);
+    unit->computed_ns = CLAMP(unit->computed_ns, unit->grabbed_ns, now_ns);
+    unit->encoded_ns = CLAMP(unit->encoded_ns, unit->computed_ns, now_ns);
 }
 
 // Counts an access unit of `bytes` that arrived at `now_ns` (CLOCK_MONOTONIC). Slate pictures are

@@ -110,16 +110,13 @@ static inline void assert_payload(const struct unit *unit, unsigned packet, cons
     assert_memory_equal(bytes, expected, size);
 }
 
-// The caller frees it (free()).
+// The caller g_free()s it.
 static inline char *fmtp(const struct payloader_ops *payloader, const struct parameter_sets *sets)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
+    GString *text = g_string_new(NULL);
 
-    payloader->write_fmtp(sets, file);
-    fclose(file);
-    return text;
+    payloader->write_fmtp(sets, text);
+    return g_string_free(text, FALSE);
 }
 
 // Puts the unit's packets into `source` as RTP.

@@ -283,10 +283,10 @@ TEST(test_sdp_names_profile_and_parameter_sets)
 
     memcpy(sets.sets[0], sps, sizeof sps);
     memcpy(sets.sets[1], pps, sizeof pps);
-    _cleanup_(cleanup_free) char *text = fmtp(&payload_h264, &sets);
+    g_autofree char *text = fmtp(&payload_h264, &sets);
     assert_string_equal(text, "packetization-mode=1;profile-level-id=42C01F;"
                               "sprop-parameter-sets=Z0LAH5mg,aM48gQ==");
-    _cleanup_(cleanup_free) char *empty = fmtp(&payload_h264, &none);
+    g_autofree char *empty = fmtp(&payload_h264, &none);
     assert_string_equal(empty, "packetization-mode=1");
 }
 

@@ -151,7 +151,7 @@ TEST(test_sdp_names_the_parameter_sets)
 
     append_sets(&text);
     unit_unref(packetize(&payload_h265, &text, &sets));
-    _cleanup_(cleanup_free) char *sdp = fmtp(&payload_h265, &sets);
+    g_autofree char *sdp = fmtp(&payload_h265, &sets);
     assert_string_equal(sdp, "sprop-vps=QAEMAQ==;sprop-sps=QgEBIWA=;sprop-pps=RAHB");
 }
 

@@ -231,7 +231,7 @@ static char *write_sdp(const char *address)
 // In the order of RFC 4566, section 5; fmtp by RFC 6184, section 8.2.1, its base64 by coreutils.
 TEST(test_a_stream_is_described_line_by_line)
 {
-    _cleanup_(cleanup_free) char *text = write_sdp("192.168.1.7");
+    g_autofree char *text = write_sdp("192.168.1.7");
 
     assert_string_equal(text, "v=0\r\n"
                               "s=/front/edges\r\n"
@@ -250,8 +250,8 @@ TEST(test_a_stream_is_described_line_by_line)
 
 TEST(test_the_origin_is_the_address_the_client_reached)
 {
-    _cleanup_(cleanup_free) char *four = sdp_write("/a", "192.168.1.7", &payload_h264, &sets, 1);
-    _cleanup_(cleanup_free) char *six = sdp_write("/a", "fe80::1", &payload_h264, &sets, 2);
+    g_autofree char *four = sdp_write("/a", "192.168.1.7", &payload_h264, &sets, 1);
+    g_autofree char *six = sdp_write("/a", "fe80::1", &payload_h264, &sets, 2);
     long long number, same;
     char address[64];
 
