@@ -79,9 +79,9 @@ static void write_some(struct connection *connection)
     }
 }
 
-// Ends it when what waits to be sent is sent and the client has hung up, which it has a little time
-// for: to close a connection of which something was not read resets it, and the client may lose
-// the last answer by that. Its sessions end at once.
+// Ends the sessions at once, and the connection when the client has hung up, for which it has a
+// little time. Closing a connection with unread bytes would reset it, and the client could lose the
+// answer.
 static void leave(struct connection *connection)
 {
     if (!connection->ended) {
