@@ -73,7 +73,7 @@ JETSON_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fakes/jetson/*.c)
 FAKE_CUDA_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fakes/cuda/*.c))
 # Kernels whose threads share nothing, built for the CPU.
 FAKE_CUDA_KERNELS := $(addprefix $(BUILD)/tests/fakes/cuda/kernels/,$(addsuffix .o,blur/blur canny/canny convert/convert \
-                       demosaic/demosaic flip/flip gpu/point gradient/gradient gradient/operator morphology/morphology motion/motion \
+                       demosaic/demosaic flip/flip gpu/point gradient/gradient morphology/morphology motion/motion \
                        overlay/mark overlay/overlay))
 FAKE_CUDA_IMAGES := $(BUILD)/tests/fakes/cuda/gpu_images.o
 FAKE_CUDA_PROGRAMS := $(PROGRAMS:$(BUILD)/%=$(BUILD)/tests/fakes/cuda/%)

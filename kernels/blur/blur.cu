@@ -17,7 +17,7 @@
 //
 // Arithmetic. Two pixels in 16 bit lanes: 256 * 255 + 128 is less than 2^16. Blur 3 comes 16 times
 // too large, so that both have their result in the upper byte of a lane.
-#include "kernels/gpu/stencil.cuh"
+#include "kernels/gpu/window.cuh"
 
 namespace {
 
@@ -80,10 +80,10 @@ template <int SIDE> struct binomial {
 
 extern "C" __global__ void __launch_bounds__(THREADS_MAX) blur_3(gpu_job job)
 {
-    make_picture<binomial<3>, binomial<3>, JOB_ROWS>(blur_parameters{job}, true);
+    make_picture<planar, binomial<3>, binomial<3>, JOB_ROWS>(blur_parameters{job}, true);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS_MAX) blur_5(gpu_job job)
 {
-    make_picture<binomial<5>, binomial<5>, JOB_ROWS>(blur_parameters{job}, true);
+    make_picture<planar, binomial<5>, binomial<5>, JOB_ROWS>(blur_parameters{job}, true);
 }

@@ -21,7 +21,7 @@
 // addresses and strides are multiples of what the input wants and, of the output, 8, which the
 // launch says; other tiles go byte by byte through the same arithmetic.
 //
-// Arithmetic. Gradients are pairs of halves (sobel.cuh). The number is the lowest bits of a float
+// Arithmetic. Gradients are pairs of halves (slopes.cuh). The number is the lowest bits of a float
 // from 2 to 4, whose unit is 2^-22: rounding 126 gy / s + 126 to it rounds to an integer. That lies
 // on a tie or 1 / (2 s) away from it, 2.4e-4 for Sobel; 2^-20 more of gy / s, 1.2e-4 of the number,
 // take it to the integer above, while quotient and sum are off by at most 4e-5. Shifted to the left
@@ -32,116 +32,74 @@
 // V: a multiplication and addition of halves rounds to that unit, and never on a tie, as factors
 // are odd (direction.h).
 //
-// Gain 1 and l2 have a path of their own: the next row is on its way while one is made. For sm_90
-// the compiler makes 20 instructions a pixel of it for nv12, of which two are on the special
-// function unit and 1.25 look up a colour in any bank.
+// The next row is on its way while one is made. For sm_90 the compiler makes some 22 instructions a
+// pixel for nv12, of which two are on the special function unit and 1.25 look up a colour in any
+// bank.
 #include "kernels/direction/direction.cuh"
 
 namespace {
 
-// Eight pixels of a row, from the rows around it.
-template <norm NORM, result RESULT>
-__device__ __forceinline__ octet make_octet(const direction_cuda &p, const slopes &above,
-                                            const slopes &middle, const slopes &below)
+// Eight pixels of a row, from the rows around it. DIRECT: of gain 1 and l2.
+template <bool DIRECT>
+__device__ __forceinline__ octet make_octet(const direction_cuda &p, const sobel::line (&rows)[3])
 {
     octet o;
 
 #pragma unroll
-    for (int k = 0; k < 2 * WORDS; k++) {
-        half2 gx = gradient_x(above, middle, below, k), gy = gradient_y(above, below, k);
+    for (int k = 0; k < PAIRS; k++) {
         int first = k / 2 * 4 + k % 2;
+        half2 gx, gy;
 
-        o.magnitudes[k] = RESULT == MAGNITUDE ? magnitudes<NORM>(gx, gy)
-                                              : scaled<NORM>(p.thresholds, p.gain, gx, gy);
+        sobel::slopes(rows, k, gx, gy);
         o.direction[first] = direction_of(__low2float(gx), __low2float(gy));
         o.direction[first + 2] = direction_of(__high2float(gx), __high2float(gy));
+        o.magnitudes[k] = DIRECT ? magnitudes<L2>(gx, gy)
+                          : p.l1 ? magnitudes_at<sobel, L1, false>(p.thresholds, p.gain, rows, k)
+                                 : magnitudes_at<sobel, L2, false>(p.thresholds, p.gain, rows, k);
     }
     return o;
 }
 
-// Rows from `y` to `end`, none read twice.
-template <class format, class target, norm NORM, bool VECTOR>
-__device__ __forceinline__ void make_column(const direction_cuda &p, uint32_t x, uint32_t y,
-                                            uint32_t end)
+// Rows from `y` to `end`, none read twice, the next one on its way while one is made. The whole
+// block loads the tables first.
+template <class format, class target, bool VECTOR>
+__device__ __forceinline__ void make_column(const direction_cuda &p, uint32_t x, int y, int end,
+                                            bool together)
 {
-    const strip_source<format, VECTOR> strips(p.job, x);
-    slopes above = slopes_of(strips, strips.load(y > 0 ? y - 1 : 0));
-    slopes middle = slopes_of(strips, strips.load(y));
-    target to(p, x, y, false);
-
-#pragma unroll 1
-    for (; y < end; y++) {
-        const slopes below = slopes_of(strips, strips.load(y + 1));
-
-        to.template store<VECTOR>(p, y % 2 == 0, make_octet<NORM, SCALED>(p, above, middle, below));
-        above = middle;
-        middle = below;
-    }
-}
-
-// Makes a thread's tile, the next row on its way while one is made, and has the whole block load
-// the tables meanwhile. Returns false if the tile is still to be made: where vectors, gain or norm
-// do not allow it, and where rows are odd, because there are no registers for a last single row.
-template <class format, class target>
-__device__ __forceinline__ bool make_fast(const direction_cuda &p, uint32_t x, uint32_t y,
-                                          uint32_t end)
-{
-    using source = strip_source<format, true>;
-    bool fast = p.direct && p.job.rows % 2 == 0 && y < end && (end - y) % 2 == 0 &&
-                has_strip<format>(x, p.job.width);
-    bool together = target::TOGETHER && blockDim.x % 32 == 0 &&
-                    blockDim.x * blockDim.y <= 32 * WARPS_TOGETHER && __all_sync(0xffffffff, fast);
-    const source strips(p.job, x);
-    typename source::raw first, second, next;
-
-    if (fast) {
-        strips.load(strips.row(max(y, 1) - 1), first);
-        strips.load(strips.row(y), second);
-        strips.load(strips.row(y + 1), next);
-    } else {
-        first = second = {}; // for slopes that nobody uses
-    }
-    begin_tables<target>(p);
-    slopes above = slopes_of(strips, first), middle = slopes_of(strips, second);
-    finish_tables();
-    if (!fast) {
-        return false;
-    }
+    const window_source<format, VECTOR> windows(p.job, x);
+    auto line_of = [&](const auto &raw) { return sobel::reduce(pairs_of(windows.take(raw))); };
+    sobel::line rows[3] = {line_of(windows.load(y - 1)), line_of(windows.load(y))};
+    auto next = windows.load(y + 1);
     target to(p, x, y, together);
 
 #pragma unroll 1
-    for (; y < end; y += 2) {
-#pragma unroll
-        for (int i = 0; i < 2; i++) {
-            const slopes below = slopes_of(strips, next);
+    for (; y < end; y++) {
+        rows[2] = line_of(next);
+        next = windows.load(y + 2);
+        const octet made = p.direct ? make_octet<true>(p, rows) : make_octet<false>(p, rows);
 
-            strips.reload(strips.row(y + i + 2), next);
-            to.template store<true>(p, i == 0, make_octet<L2, MAGNITUDE>(p, above, middle, below));
-            above = middle;
-            middle = below;
-        }
+        to.template store<VECTOR>(p, y % 2 == 0, made);
+        rows[0] = rows[1];
+        rows[1] = rows[2];
     }
-    return true;
 }
 
 template <class format, class target>
 __device__ __forceinline__ void make_picture(const direction_cuda &p)
 {
     uint32_t x = tile_x(), y = tile_y(p.job.rows), end = min(y + p.job.rows, p.job.height);
+    bool inside = x < p.job.width && y < end;
+    bool vector = inside && p.vectors && has_window<format>(x, p.job.width);
+    bool together = target::TOGETHER && blockDim.x % 32 == 0 &&
+                    blockDim.x * blockDim.y <= 32 * WARPS_TOGETHER &&
+                    __all_sync(0xffffffff, vector);
 
-    if (make_fast<format, target>(p, x, y, end) || x >= p.job.width || y >= end) {
-        return;
-    }
-    bool vector = p.vectors && has_strip<format>(x, p.job.width);
-
-    if (vector && p.l1) {
-        make_column<format, target, L1, true>(p, x, y, end);
-    } else if (vector) {
-        make_column<format, target, L2, true>(p, x, y, end);
-    } else if (p.l1) {
-        make_column<format, target, L1, false>(p, x, y, end);
-    } else {
-        make_column<format, target, L2, false>(p, x, y, end);
+    begin_tables<target>(p);
+    finish_tables();
+    if (vector) {
+        make_column<format, target, true>(p, x, y, end, together);
+    } else if (inside) {
+        make_column<format, target, false>(p, x, y, end, false);
     }
 }
 
@@ -153,20 +111,22 @@ struct octet_columns {
     int32_t sums[AROUND], derivatives[AROUND];
 };
 
-__device__ __forceinline__ octet_columns load_columns(const direction_cuda &p, uint32_t x,
-                                                      uint32_t y)
+// Of the first four pixels of a window, or of the others.
+template <class source>
+__device__ __forceinline__ octet_columns load_columns(const direction_cuda &p,
+                                                      const source &windows, bool others, int y)
 {
-    int last = p.job.width - 1, lowest = p.job.height - 1;
     octet_columns c = {};
 
     // Row by row: all pixels on their way at once would not fit the registers.
 #pragma unroll 1
     for (int i = 0; i < 5; i++) {
-        const uint8_t *__restrict__ row = input_row(p.job, 0, min(max((int)y + i - 2, 0), lowest));
+        const window w = windows.take(windows.load(y + i - 2));
+        const uint32_t words[] = {w.words[others], w.words[others + 1], w.words[others + 2]};
 
 #pragma unroll
         for (int k = 0; k < AROUND; k++) {
-            int32_t gray = __ldg(row + min(max((int)x + k - 2, 0), last));
+            int32_t gray = words[(k + 2) / 4] >> (k + 2) % 4 * 8 & 255;
 
             c.sums[k] += p.smooth[i] * gray;
             c.derivatives[k] += p.derive[i] * gray;
@@ -198,44 +158,42 @@ __device__ __forceinline__ void make_any(const direction_cuda &p, const octet_co
                      (gx < 0 ? 2 : 0);
 }
 
-__device__ __forceinline__ octet make_any_octet(const direction_cuda &p, uint32_t x, uint32_t y)
+template <class target, bool VECTOR>
+__device__ __forceinline__ void make_any_rows(const direction_cuda &p, uint32_t x, int y, int end)
 {
-    octet o;
-
-#pragma unroll 1
-    for (int first = 0; first < PIXELS; first += FOUR) {
-        octet_columns c = load_columns(p, x + first, y);
-
-#pragma unroll
-        for (int i = 0; i < FOUR; i++) {
-            make_any(p, c, i, o, first + i);
-        }
-    }
-    return o;
-}
-
-template <class target> __device__ __forceinline__ void make_any_picture(const direction_cuda &p)
-{
-    uint32_t x = tile_x(), y = tile_y(p.job.rows);
-
-    begin_tables<target>(p);
-    finish_tables();
-    if (x >= p.job.width || y >= p.job.height) {
-        return;
-    }
-    uint32_t end = y + min(p.job.rows, p.job.height - y);
-    bool vector = p.vectors && x + PIXELS <= p.job.width;
+    const window_source<planar, VECTOR> windows(p.job, x);
     target to(p, x, y, false);
 
 #pragma unroll 1
     for (; y < end; y++) {
-        octet o = make_any_octet(p, x, y);
+        octet o;
 
-        if (vector) {
-            to.template store<true>(p, y % 2 == 0, o);
-        } else {
-            to.template store<false>(p, y % 2 == 0, o);
+#pragma unroll 1
+        for (int first = 0; first < PIXELS; first += FOUR) {
+            const octet_columns c = load_columns(p, windows, first > 0, y);
+
+#pragma unroll
+            for (int i = 0; i < FOUR; i++) {
+                make_any(p, c, i, o, first + i);
+            }
         }
+        to.template store<VECTOR>(p, y % 2 == 0, o);
+    }
+}
+
+template <class target> __device__ __forceinline__ void make_any_picture(const direction_cuda &p)
+{
+    uint32_t x = tile_x(), y = tile_y(p.job.rows), end = min(y + p.job.rows, p.job.height);
+
+    begin_tables<target>(p);
+    finish_tables();
+    if (x >= p.job.width || y >= end) {
+        return;
+    }
+    if (p.vectors && has_window<planar>(x, p.job.width)) {
+        make_any_rows<target, true>(p, x, y, end);
+    } else {
+        make_any_rows<target, false>(p, x, y, end);
     }
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/direction/direction_cuda.h"
-#include "kernels/gradient/sobel.cuh"
+#include "kernels/gradient/slopes.cuh"
 
 #include <stddef.h>
 
@@ -12,7 +12,7 @@ namespace {
 // Warps a block may have for its threads to write RGB3 together.
 constexpr uint32_t WARPS_TOGETHER = 8;
 
-// Magnitudes of eight pixels in 16 bit lanes of their pairs (sobel.cuh), and where the colours of
+// Magnitudes of eight pixels in 16 bit lanes of their pairs (window.cuh), and where the colours of
 // their directions are, in bytes from the first one of 16 bits on. Without a gradient that may be
 // -4.
 struct octet {

@@ -16,7 +16,6 @@
     X(mark)                                                                                        \
     X(morphology)                                                                                  \
     X(motion)                                                                                      \
-    X(operator)                                                                                    \
     X(overlay)                                                                                     \
     X(point)                                                                                       \
     X(selftest)

@@ -13,39 +13,27 @@ namespace {
 template <int BYTES> constexpr int vector_bytes = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : 4;
 
 // Input layouts: BYTES a pixel; VECTOR_BYTES the alignment that PIXELS of them want; luma() of one
-// pixel; gray() of 4 N pixels as N words. Of the pixels next to PIXELS that are loaded by vectors
-// before() and after() get a word if they are there, else it stays 0 or what it was; from it
-// before_luma() and after_luma() make gray in byte LUMA, the byte above it being 0; AFTER is how
-// many pixels there have to be.
+// pixel; gray() of 4 N pixels as N words. Of the word before a pixel before() makes gray of the
+// pixels that it holds whole, the last of them in byte 3, and of the word behind one after() the
+// first in byte 0. For that there have to be AFTER pixels.
 
 // Layouts of YUV: a pixel's luma is byte OFFSET of STEP.
 template <int STEP, int OFFSET> struct luma_bytes {
-    static constexpr int BYTES = STEP, VECTOR_BYTES = JOB_VECTOR_BYTES(STEP);
-    static constexpr int LUMA = 0, AFTER = 1;
+    static constexpr int BYTES = STEP, VECTOR_BYTES = JOB_VECTOR_BYTES(STEP), AFTER = 4 / STEP;
 
     static __device__ __forceinline__ uint32_t luma(const uint8_t *__restrict__ pixel)
     {
         return __ldg(pixel + OFFSET);
     }
 
-    static __device__ __forceinline__ void before(const uint8_t *pixels, bool there, uint32_t &word)
+    static __device__ __forceinline__ uint32_t before(uint32_t word)
     {
-        load_byte_if(there, pixels - BYTES + OFFSET, word);
+        return STEP == 1 ? word : __byte_perm(word, 0, OFFSET ? 0x3100 : 0x2000);
     }
 
-    static __device__ __forceinline__ void after(const uint8_t *pixels, bool there, uint32_t &word)
+    static __device__ __forceinline__ uint32_t after(uint32_t word)
     {
-        load_byte_if(there, pixels + PIXELS * BYTES + OFFSET, word);
-    }
-
-    static __device__ __forceinline__ uint32_t before_luma(uint32_t word)
-    {
-        return word;
-    }
-
-    static __device__ __forceinline__ uint32_t after_luma(uint32_t word)
-    {
-        return word;
+        return STEP == 1 ? word : __byte_perm(word, 0, OFFSET ? 0x0031 : 0x0020);
     }
 };
 
@@ -83,7 +71,7 @@ __device__ __forceinline__ uint32_t rgb_pixel(const uint32_t (&raw)[N], int i)
 // First, second and third byte of a pixel and their weights, doubled: the result is byte 2.
 template <int STEP, uint32_t FIRST, uint32_t THIRD> struct rgb {
     static constexpr int BYTES = STEP, VECTOR_BYTES = JOB_VECTOR_BYTES(STEP);
-    static constexpr int LUMA = 2, AFTER = STEP == 4 ? 1 : 2;
+    static constexpr int AFTER = STEP == 4 ? 1 : 2;
     static constexpr uint32_t SECOND = 38470, HALF = 32768;
 
     // `pixel` has the three bytes lowest.
@@ -114,31 +102,15 @@ template <int STEP, uint32_t FIRST, uint32_t THIRD> struct rgb {
     }
 
     // The pixel's bytes are the highest.
-    static __device__ __forceinline__ void before(const uint8_t *pixels, bool there, uint32_t &word)
+    static __device__ __forceinline__ uint32_t before(uint32_t word)
     {
-        if (there) {
-            word = __ldg(reinterpret_cast<const uint32_t *>(pixels) - 1);
-        }
+        return weigh(STEP == 4 ? word : word >> 8) << 8;
     }
 
     // The pixel's bytes are the lowest.
-    static __device__ __forceinline__ void after(const uint8_t *pixels, bool there, uint32_t &word)
+    static __device__ __forceinline__ uint32_t after(uint32_t word)
     {
-        if (there) {
-            word = __ldg(reinterpret_cast<const uint32_t *>(pixels + PIXELS * BYTES));
-        }
-    }
-
-    static __device__ __forceinline__ uint32_t before_luma(uint32_t word)
-    {
-        return STEP == 4
-                   ? weigh(word)
-                   : __dp2a_hi(SECOND | THIRD << 16, word, __dp2a_lo(FIRST << 16, word, HALF));
-    }
-
-    static __device__ __forceinline__ uint32_t after_luma(uint32_t word)
-    {
-        return weigh(word);
+        return weigh(word) >> 16;
     }
 };
 

@@ -1,6 +1,6 @@
-// The parameters of gradient.cu and operator.cu. Kernels of Sobel are named
-// gradient_<layout>_<l2|l1>_<full|limited|binary>, those of other operators, which take gray alone,
-// operator_<scharr|prewitt|sobel5>_<l2|l1>_<full|limited>.
+// The parameters of gradient.cu. Its kernels are named
+// gradient_<layout>_<l2|l1>_<full|limited|binary> of Sobel 3x3, and
+// gradient_<scharr|prewitt|sobel5>_<l2|l1>_<full|limited>, which take gray alone.
 #pragma once
 
 #include "kernels/gpu/job.h"

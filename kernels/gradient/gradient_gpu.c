@@ -1,4 +1,4 @@
-// Edges on the GPU: gradient.cu and operator.cu with their names, tiles and thresholds.
+// Edges on the GPU: gradient.cu with its name, tile and thresholds.
 #include "kernels/gradient/gradient.h"
 #include "kernels/gradient/gradient_cuda.h"
 #include "kernels/stage/gpu_stage.h"
@@ -70,8 +70,8 @@ static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, st
         range = "limited";
     }
     r = gpu_stage_add_kernel(stage, CONFIG_KERNEL_GRADIENT,
-                             (struct gpu_tile){JOB_PIXELS, rows_of(setup)}, error, "%s_%s_%s_%s",
-                             name ? "operator" : "gradient", name ? name : gpu_stage_layout(setup),
+                             (struct gpu_tile){JOB_PIXELS, rows_of(setup)}, error,
+                             "gradient_%s_%s_%s", name ? name : gpu_stage_layout(setup),
                              options->norm == CONFIG_NORM_L2 ? "l2" : "l1", range);
     if (r < 0) {
         return r;

@@ -13,8 +13,6 @@
 namespace {
 
 enum norm { L2, L1 };
-// What becomes of a gradient: a magnitude of gain 1 or any, or whether it reaches a threshold.
-enum result { MAGNITUDE, SCALED, BINARY };
 
 // Two pixels as halves, and back.
 __device__ __forceinline__ half2 pair(uint32_t bits)

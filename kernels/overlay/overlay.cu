@@ -26,7 +26,8 @@
 // is over `least` become bytes. For sm_90 the compiler makes 20 instructions a pixel of NV12 with
 // l2.
 #include "kernels/convert/convert.cuh"
-#include "kernels/gradient/sobel.cuh"
+#include "kernels/gpu/window.cuh"
+#include "kernels/gradient/magnitude.cuh"
 #include "kernels/overlay/overlay_cuda.h"
 
 namespace {
@@ -51,20 +52,19 @@ struct by_mask {
 
 // Sums of two neighbours of a row, the pixel that a pair is of and the one on either side of it.
 struct sums {
-    half2 left[2 * WORDS], right[2 * WORDS];
+    half2 left[PAIRS], right[PAIRS];
 };
 
-__device__ __forceinline__ sums sums_of(const strip &s, const strip_picks &picks)
+__device__ __forceinline__ sums sums_of(const pairs &p)
 {
     sums r;
 
 #pragma unroll
-    for (int i = 0; i < WORDS; i++) {
-        neighbours n = neighbours_of(s, picks, i);
+    for (int k = 0; k < PAIRS; k++) {
+        half2 own = pair(pair_at(p, first_of(k)));
 
-        r.left[2 * i] = __hadd2(n.before, n.even);
-        r.left[2 * i + 1] = r.right[2 * i] = __hadd2(n.even, n.odd);
-        r.right[2 * i + 1] = __hadd2(n.odd, n.after);
+        r.left[k] = k % 2 ? r.right[k - 1] : __hadd2(pair(pair_at(p, first_of(k) - 1)), own);
+        r.right[k] = __hadd2(own, pair(pair_at(p, first_of(k) + 1)));
     }
     return r;
 }
@@ -75,7 +75,7 @@ __device__ __forceinline__ sums operator+(const sums &a, const sums &b)
     sums r;
 
 #pragma unroll
-    for (int k = 0; k < 2 * WORDS; k++) {
+    for (int k = 0; k < PAIRS; k++) {
         r.left[k] = __hadd2(a.left[k], b.left[k]);
         r.right[k] = __hadd2(a.right[k], b.right[k]);
     }
@@ -89,17 +89,17 @@ template <class format> struct by_sobel {
     static __device__ __forceinline__ void load(const overlay_cuda &p, uint32_t x, uint32_t y,
                                                 uint32_t (&mask)[ROWS][WORDS])
     {
-        const strip_source<format, VECTOR> strips(p.job, x);
-        typename strip_source<format, VECTOR>::raw raw[ROWS + 2];
+        const window_source<format, VECTOR> windows(p.job, x);
+        typename window_source<format, VECTOR>::raw raw[ROWS + 2];
         sums rows[ROWS + 2];
 
 #pragma unroll
         for (int i = 0; i < ROWS + 2; i++) {
-            raw[i] = strips.load(y + i > 0 ? y + i - 1 : 0);
+            raw[i] = windows.load((int)y + i - 1);
         }
 #pragma unroll
         for (int i = 0; i < ROWS + 2; i++) {
-            rows[i] = sums_of(strips.take(raw[i]), strips.picks);
+            rows[i] = sums_of(pairs_of(windows.take(raw[i])));
         }
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
@@ -229,7 +229,7 @@ __device__ __forceinline__ void make_picture(const overlay_cuda &p)
     if (x >= p.job.width || y >= p.job.height) {
         return;
     }
-    if (takes_vectors<source>(p.job) && has_strip<edges>(x, p.job.width) &&
+    if (takes_vectors<source>(p.job) && has_window<edges>(x, p.job.width) &&
         aligned(p.job.input[0] | p.job.input_stride[0], edges::VECTOR_BYTES)) {
         make_tile<source, target, edges, true>(p, x, y);
     } else {

@@ -1,27 +1,15 @@
-// Magnitude of gray by Scharr's, Prewitt's or the 5x5 Sobel filters, one launch: gradient, range.
+// Gradients of gray by each operator, from windows of pixels (window.cuh): gx and gy in pairs of
+// halves (magnitude.cuh).
 //
 //   gx is the columns' smoothed sums, differentiated across; gy their differences, smoothed across:
-//   scharr   smooth 3 10 3        derive -1 0 1
-//   prewitt  smooth 1 1 1         derive -1 0 1
-//   sobel5   smooth 1 4 6 4 1     derive -1 -2 0 2 1
-//   magnitudes and range as in gradient.cu
+//   sobel      smooth 1 2 1         derive -1 0 1
+//   prewitt    smooth 1 1 1         derive -1 0 1
+//   scharr     smooth 3 10 3        derive -1 0 1
+//   sobel5     smooth 1 4 6 4 1     derive -1 -2 0 2 1
 //
-// with the border replicated, bit for bit what gradient.c and compose.c compute.
-//
-// Buffers. Input: rows of gray `input_stride` bytes apart. Output: one byte a pixel, rows
-// `output_stride` apart. Nothing outside the pixels is touched.
-//
-// Threads. Thread (x, y) of the grid makes a tile of 8 pixels by `rows` rows; threads share
-// nothing. A tile reads 2 rows more than it makes, sobel5 4. The floor is 2 bytes a pixel; for
-// sm_90 the compiler makes, of 4 rows, 18 instructions a pixel of prewitt, 19 of scharr and 28 of
-// sobel5.
-//
-// Alignment. Vectors of 8 bytes where the window of a tile lies within the picture and addresses
-// and strides are multiples of 8; other tiles go byte by byte through the same arithmetic.
-//
-// Arithmetic. That of magnitude.cuh: halves hold integers up to 2048, beyond which gain 1 has no
-// results but 255, so it is enough that a gx or gy that is greater stays greater.
-//   prewitt: nothing exceeds 765.
+// Halves hold integers up to 2048, beyond which gain 1 has no results but 255, so it is enough that
+// a gx or gy that is greater stays greater.
+//   sobel, prewitt: nothing exceeds 1020, or 2040 where gx and gy are added.
 //   scharr: 3 (a + b) is at most 1530, and 10 c is added in one rounding, which is monotone: sums
 //   up to 2048 are exact, and others stay above. Rows are subtracted before they are smoothed.
 //   sobel5: smoothing by 1 4 6 4 1 and deriving by -1 -2 0 2 1 are both 1 3 3 1, and then 1 1 or
@@ -30,10 +18,10 @@
 //   below left. |P| <= 12240. The bits of P + 0x3a00 are those of a half: 0.75 + P * 2^-11 while
 //   |P| < 512, and as halves are ordered as their bits, no less than that far off otherwise; so
 //   max(|gx|, |gy|) >= max(|P|, |Q|) is 512 or more where one of them is inexact.
-// With any other gain gx and gy are floats, which hold them exactly; where the root of their
-// squares comes near a rounding tie, n is computed by integers: it is at most 2 * 12240².
-#include "kernels/gpu/stencil.cuh"
-#include "kernels/gradient/gradient_cuda.h"
+// For any other gain gx and gy are floats, which hold them exactly.
+#pragma once
+
+#include "kernels/gpu/window.cuh"
 #include "kernels/gradient/magnitude.cuh"
 
 namespace {
@@ -50,16 +38,24 @@ __device__ __forceinline__ half2 constant(float value)
     return __float2half2_rn(value);
 }
 
-// An operator has its lines, as a filter does, how many rows AT_ONCE the registers hold, and of one
-// pair of pixels slopes() for gain 1 and exact() for any other.
+// An operator is a filter of window.cuh less make(): it has its lines, how many rows AT_ONCE the
+// registers hold, and of one pair of pixels slopes() for gain 1 and exact() for any other.
 
-struct prewitt {
+// Smoothing by 1 MIDDLE 1.
+template <int MIDDLE> struct three {
     static constexpr int RADIUS = 1, AT_ONCE = 4;
     static constexpr bool SHARES = false;
 
     struct line {
         half2 across[PAIRS], along[PAIRS];
     };
+
+    static __device__ __forceinline__ half2 smooth(half2 before, half2 middle, half2 after)
+    {
+        return __hadd2(MIDDLE == 1 ? __hadd2(middle, before)
+                                   : __hfma2(middle, constant(MIDDLE), before),
+                       after);
+    }
 
     static __device__ __forceinline__ line reduce(const pairs &p)
     {
@@ -71,14 +67,14 @@ struct prewitt {
             half2 right = pair(pair_at(p, first_of(k) + 1));
 
             l.across[k] = __hsub2(right, left);
-            l.along[k] = __hadd2(__hadd2(left, right), pair(pair_at(p, first_of(k))));
+            l.along[k] = smooth(left, pair(pair_at(p, first_of(k))), right);
         }
         return l;
     }
 
     static __device__ __forceinline__ void slopes(const line *l, int k, half2 &gx, half2 &gy)
     {
-        gx = __hadd2(__hadd2(l[0].across[k], l[2].across[k]), l[1].across[k]);
+        gx = smooth(l[0].across[k], l[1].across[k], l[2].across[k]);
         gy = __hsub2(l[2].along[k], l[0].along[k]);
     }
 
@@ -92,6 +88,9 @@ struct prewitt {
         gy = lane_of(y, lane) * UNIT;
     }
 };
+
+using sobel = three<2>;
+using prewitt = three<1>;
 
 struct scharr {
     static constexpr int RADIUS = 1, AT_ONCE = 4;
@@ -240,69 +239,37 @@ struct sobel5 {
     }
 };
 
-// The filter that an operator, a norm, a range and a gain make.
-template <class op, norm NORM, range RANGE, result RESULT> struct magnitude : op {
-    using line = typename op::line;
-
-    static __device__ __forceinline__ uint32_t scale(const gradient_cuda &p, const line *l, int k,
-                                                     int lane)
-    {
-        float gx, gy;
-
-        op::exact(l, k, lane, gx, gy);
-        if (NORM == L1) {
-            float n = fabsf(gx) + fabsf(gy);
-
-            return round_gain(p.thresholds, n * p.gain, [=] { return (uint32_t)n; });
-        }
-        return round_gain(p.thresholds, near_root(gx * gx + gy * gy) * p.gain,
-                          [=] { return (uint32_t)((int)gx * (int)gx + (int)gy * (int)gy); });
-    }
-
-    static __device__ __forceinline__ void make(const gradient_cuda &p, const line *l,
-                                                uint32_t (&words)[WORDS])
-    {
-        uint32_t lanes[PAIRS];
-
-#pragma unroll
-        for (int k = 0; k < PAIRS; k++) {
-            if (RESULT == SCALED) {
-                lanes[k] = scale(p, l, k, 0) | scale(p, l, k, 1) << 16;
-            } else {
-                half2 gx, gy;
-
-                op::slopes(l, k, gx, gy);
-                lanes[k] = magnitudes<NORM>(gx, gy);
-            }
-        }
-#pragma unroll
-        for (int i = 0; i < WORDS; i++) {
-            words[i] = in_range<RANGE>(lanes[2 * i], lanes[2 * i + 1]);
-        }
-    }
-};
-
-template <class op, norm NORM, range RANGE>
-__device__ __forceinline__ void make_operator(const gradient_cuda &p)
+// The magnitude of one pixel by any gain. Where gain times the root of the squares comes near a
+// rounding tie, n, at most 2 * 12240², is computed by integers and the 256 thresholds settle it.
+template <class op, norm NORM>
+__device__ __forceinline__ uint32_t scaled(uint64_t thresholds, float gain,
+                                           const typename op::line *l, int k, int lane)
 {
-    make_picture<magnitude<op, NORM, RANGE, MAGNITUDE>, magnitude<op, NORM, RANGE, SCALED>,
-                 op::AT_ONCE>(p, p.unity);
+    float gx, gy;
+
+    op::exact(l, k, lane, gx, gy);
+    if (NORM == L1) {
+        float n = fabsf(gx) + fabsf(gy);
+
+        return round_gain(thresholds, n * gain, [=] { return (uint32_t)n; });
+    }
+    return round_gain(thresholds, near_root(gx * gx + gy * gy) * gain,
+                      [=] { return (uint32_t)((int)gx * (int)gx + (int)gy * (int)gy); });
+}
+
+// Two results of 0..255 in 16 bit lanes, of a gain of 1 or any.
+template <class op, norm NORM, bool UNITY>
+__device__ __forceinline__ uint32_t magnitudes_at(uint64_t thresholds, float gain,
+                                                  const typename op::line *l, int k)
+{
+    half2 gx, gy;
+
+    if (!UNITY) {
+        return scaled<op, NORM>(thresholds, gain, l, k, 0) |
+               scaled<op, NORM>(thresholds, gain, l, k, 1) << 16;
+    }
+    op::slopes(l, k, gx, gy);
+    return magnitudes<NORM>(gx, gy);
 }
 
 } // namespace
-
-#define DEFINE_KERNEL(name, lower, NORM, suffix, RANGE)                                            \
-    extern "C" __global__ void __launch_bounds__(THREADS_MAX)                                      \
-        operator_##name##_##lower##_##suffix(gradient_cuda p)                                      \
-    {                                                                                              \
-        make_operator<name, NORM, RANGE>(p);                                                       \
-    }
-#define DEFINE_KERNELS(name)                                                                       \
-    DEFINE_KERNEL(name, l2, L2, full, FULL)                                                        \
-    DEFINE_KERNEL(name, l2, L2, limited, LIMITED)                                                  \
-    DEFINE_KERNEL(name, l1, L1, full, FULL)                                                        \
-    DEFINE_KERNEL(name, l1, L1, limited, LIMITED)
-
-DEFINE_KERNELS(scharr)
-DEFINE_KERNELS(prewitt)
-DEFINE_KERNELS(sobel5)
