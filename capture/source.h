@@ -35,7 +35,6 @@ struct source_counters {
 };
 
 struct source_ops {
-    const char *name; // as in the config
     // -ESTALE: this process cannot open it any more, and a new one perhaps can.
     int (*open)(const struct config_camera *camera, const struct source_environment *environment,
                 struct error *error, struct source **ret_source);

@@ -293,7 +293,6 @@ static int file_source_next(struct source *source, int timeout_ms, struct error 
 }
 
 const struct source_ops source_file_ops = {
-    .name = "file",
     .open = file_source_open,
     .start = file_source_start,
     .next = file_source_next,

@@ -28,8 +28,6 @@
 // RFC 2326, 12.37, has 60 s where the camera says nothing.
 #define SESSION_TIMEOUT_S 60
 #define KEEP_ALIVE_SHARE 3
-// A request interrupts rtspsrc's reading: it is sent when a picture has come whole, or late.
-#define KEEP_ALIVE_LATE_NS (2 * NS_PER_S)
 #define RTP_TIMESTAMP_OFFSET 4
 
 struct rtsp_client {

@@ -245,7 +245,6 @@ static int argus_source_next(struct source *source, int timeout_ms, struct error
 }
 
 const struct source_ops source_argus_ops = {
-    .name = "argus",
     .open = argus_source_open,
     .start = source_gstreamer_start,
     .next = argus_source_next,

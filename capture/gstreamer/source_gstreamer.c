@@ -141,7 +141,6 @@ int source_gstreamer_next(struct source *source, int timeout_ms, struct error *e
 }
 
 const struct source_ops source_gstreamer_ops = {
-    .name = "gstreamer",
     .open = gstreamer_source_open,
     .start = source_gstreamer_start,
     .next = source_gstreamer_next,

@@ -138,7 +138,6 @@ static void rtsp_source_close(struct source *source)
 }
 
 const struct source_ops source_rtsp_ops = {
-    .name = "rtsp",
     .open = rtsp_source_open,
     .start = source_gstreamer_start,
     .next = rtsp_source_next,

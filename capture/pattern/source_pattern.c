@@ -143,7 +143,6 @@ static int pattern_source_next(struct source *source, int timeout_ms, struct err
 }
 
 const struct source_ops source_pattern_ops = {
-    .name = "pattern",
     .open = pattern_source_open,
     .start = pattern_source_start,
     .next = pattern_source_next,

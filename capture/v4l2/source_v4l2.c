@@ -5,7 +5,6 @@
 // and the others go straight back. Any failure ends the source; nothing is queued after it.
 #include "capture/source.h"
 #include "capture/v4l2/mjpeg.h"
-#include "capture/v4l2/v4l2_colour.h"
 #include "capture/v4l2/v4l2_controls.h"
 #include "capture/v4l2/v4l2_history.h"
 #include "capture/v4l2/v4l2_mode.h"
@@ -626,7 +625,6 @@ static int v4l2_source_next(struct source *source, int timeout_ms, struct error 
 }
 
 const struct source_ops source_v4l2_ops = {
-    .name = "v4l2",
     .open = v4l2_source_open,
     .start = v4l2_source_start,
     .next = v4l2_source_next,

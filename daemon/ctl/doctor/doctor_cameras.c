@@ -1,6 +1,6 @@
 // The V4L2 devices of this machine, and each camera of the configuration: doctor starts its camera
 // process as edged does, and reports how the pictures come, or what the process says is wrong.
-#include "capture/v4l2/v4l2_candidates.h"
+#include "capture/v4l2/v4l2_mode.h"
 #include "daemon/common/service_files.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
 #include "daemon/front/status/status.h"
@@ -22,7 +22,7 @@ static bool check_device(struct doctor *doctor, const char *path, const struct c
     struct v4l2_candidate mode;
     struct error error = {0};
     char text[V4L2_CANDIDATE_TEXT_BYTES];
-    int r = v4l2_candidates_probe(path, wish, &error, &mode);
+    int r = v4l2_mode_probe(path, wish, &error, &mode);
 
     if (r == 0) {
         v4l2_candidate_describe(&mode, text);

@@ -1,6 +1,6 @@
 #include "daemon/ctl/setup/setup_questions.h"
 
-#include "capture/v4l2/v4l2_candidates.h"
+#include "capture/v4l2/v4l2_mode.h"
 #include "config/users.h"
 #include "daemon/common/standard_output.h"
 #include "daemon/ctl/setup/setup_service.h"
@@ -229,7 +229,7 @@ static unsigned print_devices(const struct config_camera *camera)
         struct v4l2_candidate mode;
 
         snprintf(path, sizeof path, "/dev/video%d", i);
-        if (v4l2_candidates_probe(path, &wish, NULL, &mode) == 0) {
+        if (v4l2_mode_probe(path, &wish, NULL, &mode) == 0) {
             v4l2_candidate_describe(&mode, text);
             printf("Camera: %s, %s\n", path, text);
             count++;

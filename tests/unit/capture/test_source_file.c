@@ -1,10 +1,148 @@
 // Runs from the root of the repository, for tests/data.
-#include "tests/unit/capture/late_pipeline.h"
-#include "tests/unit/capture/nvmm_decoder.h"
+#define GST_USE_UNSTABLE_API // of tracers, in GStreamer 1.16
+
 #include "tests/unit/capture/source_harness.h"
 
+#include <gst/app/gstappsink.h>
 #include <gst/gst.h>
 #include <stdio.h>
+
+// A tracer holds up what the elements of pipelines say, as on a busy machine.
+
+// How late an appsink tells that it has a picture and may play, from now on; 0 at first.
+static _Atomic gulong late_sink_us;
+// How long a seek takes from pad to pad, and how many seeks are under way.
+static _Atomic gulong late_seek_us;
+static _Atomic int late_seeks;
+static _Thread_local GstPad *late_seek_pad; // where this thread's began
+
+typedef GstTracer LatePipeline;
+typedef GstTracerClass LatePipelineClass;
+GType late_pipeline_get_type(void);
+G_DEFINE_TYPE(LatePipeline, late_pipeline, GST_TYPE_TRACER)
+
+static void late_pipeline_on_message(GObject *tracer, GstClockTime time, GstElement *element,
+                                     GstMessage *message)
+{
+    (void)tracer;
+    (void)time;
+    if (GST_IS_APP_SINK(element) && GST_MESSAGE_TYPE(message) == GST_MESSAGE_ASYNC_DONE) {
+        g_usleep(late_sink_us);
+    }
+}
+
+static void late_pipeline_on_event(GObject *tracer, GstClockTime time, GstPad *pad, GstEvent *event)
+{
+    (void)tracer;
+    (void)time;
+    if (GST_EVENT_TYPE(event) != GST_EVENT_SEEK) {
+        return;
+    }
+    if (!late_seek_pad) {
+        late_seek_pad = pad;
+        late_seeks++;
+    }
+    g_usleep(late_seek_us);
+}
+
+static void late_pipeline_on_event_sent(GObject *tracer, GstClockTime time, GstPad *pad,
+                                        gboolean sent)
+{
+    (void)tracer;
+    (void)time;
+    (void)sent;
+    if (pad == late_seek_pad) {
+        late_seek_pad = NULL;
+        late_seeks--;
+    }
+}
+
+static void late_pipeline_class_init(LatePipelineClass *class)
+{
+    (void)class;
+}
+
+static void late_pipeline_init(LatePipeline *self)
+{
+    GstTracer *tracer = GST_TRACER(self);
+
+    gst_tracing_register_hook(tracer, "element-post-message-pre",
+                              G_CALLBACK(late_pipeline_on_message));
+    gst_tracing_register_hook(tracer, "pad-push-event-pre", G_CALLBACK(late_pipeline_on_event));
+    gst_tracing_register_hook(tracer, "pad-push-event-post",
+                              G_CALLBACK(late_pipeline_on_event_sent));
+}
+
+// After gst_init(), once; for the rest of the program.
+static void late_pipeline_install(void)
+{
+    static LatePipeline *tracer;
+
+    tracer = tracer ? tracer : g_object_new(late_pipeline_get_type(), NULL);
+}
+
+// A decoder as on a Jetson: of the highest rank, its pictures in memory no other element can read.
+
+typedef struct {
+    GstElement element;
+    GstPad *src;
+} NvmmDecoder;
+typedef GstElementClass NvmmDecoderClass;
+GType nvmm_decoder_get_type(void);
+G_DEFINE_TYPE(NvmmDecoder, nvmm_decoder, GST_TYPE_ELEMENT)
+
+static GstStaticPadTemplate nvmm_decoder_sink =
+    GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-h264"));
+static GstStaticPadTemplate nvmm_decoder_src = GST_STATIC_PAD_TEMPLATE(
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(memory:NVMM), format=NV12"));
+
+static gboolean nvmm_decoder_event(GstPad *pad, GstObject *parent, GstEvent *event)
+{
+    GstCaps *caps;
+    gboolean sent;
+
+    if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS) {
+        return gst_pad_event_default(pad, parent, event);
+    }
+    gst_event_unref(event);
+    caps = gst_caps_from_string("video/x-raw(memory:NVMM), format=NV12, width=160, height=120, "
+                                "framerate=50/1");
+    sent = gst_pad_push_event(((NvmmDecoder *)parent)->src, gst_event_new_caps(caps));
+    gst_caps_unref(caps);
+    return sent;
+}
+
+static GstFlowReturn nvmm_decoder_chain(GstPad *pad, GstObject *parent, GstBuffer *buffer)
+{
+    (void)pad;
+    return gst_pad_push(((NvmmDecoder *)parent)->src, buffer);
+}
+
+static void nvmm_decoder_class_init(NvmmDecoderClass *class)
+{
+    gst_element_class_add_static_pad_template(class, &nvmm_decoder_sink);
+    gst_element_class_add_static_pad_template(class, &nvmm_decoder_src);
+    gst_element_class_set_static_metadata(class, "NVMM decoder", "Codec/Decoder/Video",
+                                          "Decodes to device memory", "edged");
+}
+
+static void nvmm_decoder_init(NvmmDecoder *self)
+{
+    GstPad *sink = gst_pad_new_from_static_template(&nvmm_decoder_sink, "sink");
+
+    self->src = gst_pad_new_from_static_template(&nvmm_decoder_src, "src");
+    gst_pad_set_event_function(sink, nvmm_decoder_event);
+    gst_pad_set_chain_function(sink, nvmm_decoder_chain);
+    gst_pad_use_fixed_caps(self->src);
+    gst_element_add_pad(&self->element, sink);
+    gst_element_add_pad(&self->element, self->src);
+}
+
+// After gst_init(), once; it has the highest rank for the rest of the program.
+static void nvmm_decoder_install(void)
+{
+    gst_element_register(NULL, "nvmm_decoder", GST_RANK_PRIMARY + 11, nvmm_decoder_get_type());
+}
 
 static const struct source_ops *const ops = &source_file_ops;
 static char directory[] = "/tmp/edged-clips-XXXXXX";

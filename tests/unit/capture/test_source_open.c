@@ -15,7 +15,7 @@ static int stand_in_open(const struct config_camera *camera,
     return source_pattern_ops.open(camera, environment, error, ret_source);
 }
 
-const struct source_ops source_v4l2_ops = {.name = "v4l2", .open = stand_in_open};
+const struct source_ops source_v4l2_ops = {.open = stand_in_open};
 
 // Drawn by hand: a letter is 5 dots wide, and a dot apart from the next.
 static const char *const no_camera[] = {
