@@ -1,232 +1,469 @@
-// The status JSON, read back by json-glib, against the literals of filled facts.
+// Status as JSON and as metrics, from the same facts: what each fact is called in both, against the
+// literals of filled facts. json-glib reads the JSON, and a strict parser of Prometheus' text
+// format 0.0.4 the metrics.
 #include "tests/unit/unit.h"
 
 #include "daemon/front/status/status.h"
 #include "tests/unit/daemon/filled_facts.h"
 
 #include <json-glib/json-glib.h>
+#include <stdbool.h>
+
+// The parse of one exposition: values by series, as written ("name{label="…"}").
+struct exposition {
+    GHashTable *series, *families; // char * to double *, char * to char * (the type)
+    char *family;                  // whose samples are read now
+    double bucket;                 // last bucket of the histogram that is read now
+};
+
+static bool is_name(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (!g_ascii_isalpha(text[i]) && text[i] != '_' && !(i > 0 && g_ascii_isdigit(text[i]))) {
+            return false;
+        }
+    }
+    return length > 0;
+}
+
+// Skips name="value",…} and returns what follows the brace.
+static const char *skip_labels(const char *at)
+{
+    for (;;) {
+        size_t length = strcspn(at, "=");
+
+        assert_true(is_name(at, length));
+        assert_true(at[length + 1] == '"');
+        at += length + 2;
+        while (*at != '"') {
+            assert_true(*at != 0);
+            if (*at == '\\') {
+                at++;
+                assert_non_null(strchr("\\\"n", *at));
+            }
+            at++;
+        }
+        at++;
+        if (*at == '}') {
+            return at + 1;
+        }
+        assert_true(*at == ',');
+        at++;
+    }
+}
+
+static void read_comment(struct exposition *exposition, const char *line)
+{
+    g_auto(GStrv) words = g_strsplit(line, " ", 4);
+
+    assert_int_equal(g_strv_length(words), 4);
+    assert_true(is_name(words[2], strlen(words[2])));
+    if (strcmp(words[1], "HELP") == 0) {
+        assert_false(g_hash_table_contains(exposition->families, words[2]));
+        g_free(exposition->family);
+        exposition->family = g_strdup(words[2]);
+        return;
+    }
+    assert_string_equal(words[1], "TYPE");
+    assert_string_equal(words[2], exposition->family);
+    assert_true(strcmp(words[3], "counter") == 0 || strcmp(words[3], "gauge") == 0 ||
+                strcmp(words[3], "histogram") == 0 || strcmp(words[3], "summary") == 0);
+    assert_int_equal(strcmp(words[3], "counter") == 0, g_str_has_suffix(words[2], "_total"));
+    g_hash_table_insert(exposition->families, g_strdup(words[2]), g_strdup(words[3]));
+}
+
+static void check_family(struct exposition *exposition, const char *name, double value)
+{
+    const char *family = exposition->family, *type, *suffix;
+
+    if (!family || !g_str_has_prefix(name, family)) {
+        fail_msg("%s stands outside its family", name);
+        return;
+    }
+    suffix = name + strlen(family);
+    type = g_hash_table_lookup(exposition->families, family);
+    if (!type) {
+        fail_msg("%s has no TYPE", name);
+        return;
+    }
+    if (strcmp(type, "summary") == 0) {
+        assert_true(strcmp(suffix, "_sum") == 0 || strcmp(suffix, "_count") == 0);
+    } else if (strcmp(type, "histogram") != 0) {
+        assert_string_equal(suffix, "");
+    } else if (strcmp(suffix, "_bucket") == 0) {
+        assert_true(value >= exposition->bucket); // cumulative
+        exposition->bucket = value;
+    } else if (strcmp(suffix, "_count") == 0) {
+        assert_float_equal(value, exposition->bucket, 0); // equals the bucket le="+Inf"
+        exposition->bucket = 0;
+    } else {
+        assert_string_equal(suffix, "_sum");
+    }
+}
+
+static void read_sample(struct exposition *exposition, const char *line)
+{
+    size_t length = strcspn(line, "{ ");
+    g_autofree char *name = g_strndup(line, length);
+    const char *at = line + length;
+    double *value = g_new(double, 1);
+    char *series, *end;
+
+    assert_true(is_name(name, length));
+    if (*at == '{') {
+        at = skip_labels(at + 1);
+    }
+    assert_true(*at == ' ');
+    series = g_strndup(line, at - line);
+    *value = g_ascii_strtod(at + 1, &end);
+    assert_true(end > at + 1 && *end == 0);
+    check_family(exposition, name, *value);
+    assert_true(g_hash_table_insert(exposition->series, series, value)); // no series twice
+}
+
+static struct exposition *read_metrics(const char *text)
+{
+    struct exposition *exposition = g_new0(struct exposition, 1);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+
+    exposition->series = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    exposition->families = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    assert_true(g_str_has_suffix(text, "\n"));
+    assert_true(g_utf8_validate(text, -1, NULL));
+    for (char **line = lines; line[1]; line++) {
+        assert_true(**line != 0);
+        if (**line == '#') {
+            read_comment(exposition, *line);
+        } else {
+            read_sample(exposition, *line);
+        }
+    }
+    return exposition;
+}
+
+struct fixture {
+    char *metrics;
+    struct exposition *exposition;
+    JsonParser *json;
+};
 
 static int setup(void **state)
 {
-    char *text = filled_text(FACTS_JSON, HOSTILE_NAME, true);
-    JsonParser *parser = json_parser_new();
+    struct fixture *fixture = g_new0(struct fixture, 1);
+    g_autofree char *json = filled_text(FACTS_JSON, HOSTILE_NAME, true);
 
+    fixture->metrics = filled_text(FACTS_METRICS, HOSTILE_NAME, true);
+    fixture->exposition = read_metrics(fixture->metrics);
+    fixture->json = json_parser_new();
     // As 98765432 and 3725.5, but not 0.033333333333333333.
-    assert_false(g_regex_match_simple("[0-9]\\.0*[1-9][0-9]{6}", text, 0, 0));
-    assert_true(json_parser_load_from_data(parser, text, -1, NULL));
-    g_free(text);
-    *state = parser;
+    assert_false(g_regex_match_simple("[0-9]\\.0*[1-9][0-9]{6}", json, 0, 0));
+    assert_true(json_parser_load_from_data(fixture->json, json, -1, NULL));
+    *state = fixture;
     return 0;
 }
 
 static int teardown(void **state)
 {
-    g_object_unref(*state);
+    struct fixture *fixture = *state;
+
+    g_hash_table_unref(fixture->exposition->series);
+    g_hash_table_unref(fixture->exposition->families);
+    g_free(fixture->exposition->family);
+    g_free(fixture->exposition);
+    g_free(fixture->metrics);
+    g_object_unref(fixture->json);
+    g_free(fixture);
     return 0;
 }
 
-static JsonObject *root_of(void **state)
+// All that is at `path` (JSONPath without "$."); the caller json_node_unref()s the array.
+static JsonNode *query(const struct fixture *fixture, const char *path)
 {
-    return json_node_get_object(json_parser_get_root(*state));
+    g_autofree char *expression = g_strconcat("$.", path, NULL);
+
+    return json_path_query(expression, json_parser_get_root(fixture->json), NULL);
 }
 
-static JsonObject *element_of(void **state, const char *array, unsigned index)
+static unsigned count_json(const struct fixture *fixture, const char *path)
 {
-    return json_array_get_object_element(json_object_get_array_member(root_of(state), array),
-                                         index);
+    g_autoptr(JsonNode) found = query(fixture, path);
+
+    return json_array_get_length(json_node_get_array(found));
 }
 
-static void assert_string(JsonObject *object, const char *name, const char *expected)
+static void assert_json_number(const struct fixture *fixture, const char *path, double expected)
 {
-    assert_true(json_object_has_member(object, name));
-    assert_string_equal(json_object_get_string_member(object, name), expected);
-}
+    g_autoptr(JsonNode) found = query(fixture, path);
 
-static void assert_integer(JsonObject *object, const char *name, int64_t expected)
-{
-    assert_true(json_object_has_member(object, name));
-    assert_int_equal(json_object_get_int_member(object, name), expected);
-}
-
-static void assert_double(JsonObject *object, const char *name, double expected)
-{
-    assert_true(json_object_has_member(object, name));
-    assert_float_equal(json_object_get_double_member(object, name), expected, 1e-9);
-}
-
-TEST(test_totals_are_at_the_top, setup, teardown)
-{
-    JsonObject *root = root_of(state);
-
-    assert_string(root, "version", EDGED_VERSION);
-    assert_double(root, "uptime_s", 3725.5);
-    assert_double(json_object_get_object_member(root, "process"), "cpu_s", 12.34);
-    assert_string(root, "backend", "cpu");
-    assert_string(root, "rtsp", "rtsp://127.0.0.1:8554");
-    assert_string(root, "rtsps", "rtsps://127.0.0.1:8322");
-    assert_string(root, "http", "https://127.0.0.1:9854");
-    JsonObject *certificate = json_object_get_object_member(root, "certificate");
-    assert_string(certificate, "fingerprint", "SHA-256 3F:A0");
-    assert_string(certificate, "expires", "2033-05-18T03:33:20.000000Z"); // date -u -d @2000000000
-    assert_integer(root, "viewers", 2);
-    JsonObject *logins = json_object_get_object_member(root, "logins");
-    assert_integer(logins, "failed", 7);
-    assert_integer(logins, "throttled", 12345678901);
-    assert_int_equal(json_array_get_length(json_object_get_array_member(root, "cameras")), 2);
-    assert_int_equal(json_array_get_length(json_object_get_array_member(root, "mounts")), 1);
-}
-
-TEST(test_a_camera_shows_state_format_and_counters, setup, teardown)
-{
-    JsonObject *camera = element_of(state, "cameras", 0);
-    JsonObject *process = json_object_get_object_member(camera, "process");
-
-    assert_string(camera, "name", "front");
-    assert_string(camera, "state", "live");
-    assert_string(camera, "error", "");
-    assert_string(camera, "source", "v4l2");
-    assert_string(
-        camera, "path",
-        "front: V4L2 MMAP YUYV 1280x720@30 -> registered -> CUDA sm_87 -> x264enc, 1 copy a frame");
-    assert_string(camera, "format", "YUYV");
-    assert_string(camera, "backend", "CUDA sm_87");
-    assert_string(camera, "gpu", "Orin");
-    assert_integer(camera, "gpu_faults", 3);
-    assert_integer(camera, "encoder_hangs", 2);
-    assert_string_equal(json_array_get_string_element(
-                            json_object_get_array_member(camera, "encoders_passed_over"), 0),
-                        "v4l2h264enc");
-    assert_integer(camera, "width", 1280);
-    assert_integer(camera, "height", 720);
-    assert_double(camera, "frame_age_s", 0.0333333);
-    assert_double(camera, "fps", 29.5);
-    assert_integer(camera, "frames", 1000);
-    assert_integer(camera, "dropped", 3);
-    assert_integer(camera, "corrupted", 1);
-    assert_integer(camera, "reconnects", 5);
-    assert_integer(process, "pid", 4711);
-    assert_integer(process, "restarts", 2);
-}
-
-TEST(test_a_region_shows_whether_where_and_how_much_moves, setup, teardown)
-{
-    JsonObject *camera = element_of(state, "cameras", 0);
-    JsonArray *regions = json_object_get_array_member(camera, "regions");
-    JsonObject *door = json_array_get_object_element(regions, 0);
-    JsonObject *yard = json_array_get_object_element(regions, 1);
-    JsonObject *box = json_object_get_object_member(door, "box");
-
-    assert_int_equal(json_array_get_length(regions), 2);
-    assert_string(door, "name", "door");
-    assert_true(json_object_get_boolean_member(door, "moving"));
-    assert_double(door, "share", 0.1);
-    assert_integer(door, "events", 9007199254740992);
-    assert_integer(box, "x", 8);
-    assert_integer(box, "y", 16);
-    assert_integer(box, "width", 64);
-    assert_integer(box, "height", 48);
-    assert_false(json_object_get_boolean_member(yard, "moving"));
-    camera = element_of(state, "cameras", 1);
-    assert_int_equal(json_array_get_length(json_object_get_array_member(camera, "regions")), 0);
-}
-
-TEST(test_the_board_shows_heat_power_and_load, setup, teardown)
-{
-    JsonObject *board = json_object_get_object_member(root_of(state), "board");
-    JsonArray *zones = json_object_get_array_member(board, "zones");
-
-    assert_int_equal(json_array_get_length(zones), 2);
-    assert_string(json_array_get_object_element(zones, 1), "name", "GPU-therm");
-    assert_double(json_array_get_object_element(zones, 1), "celsius", 98.5);
-    assert_integer(board, "throttled", 1);
-    assert_string(board, "throttled_by", "gpu-throttle-alert");
-    assert_string(board, "power_mode", "15W");
-    assert_double(board, "gpu_load", 0.843);
-    assert_integer(board, "gpu_hz", 306000000);
-    assert_integer(board, "gpu_hz_max", 612000000);
-}
-
-TEST(test_copies_are_named_and_summed_per_frame, setup, teardown)
-{
-    JsonObject *camera = element_of(state, "cameras", 0);
-    JsonObject *copies = json_object_get_object_member(camera, "copies");
-    JsonObject *mmap = json_object_get_object_member(copies, "mmap-fallback");
-    JsonObject *encoder = json_object_get_object_member(copies, "encoder-convert");
-    JsonObject *jpeg = json_object_get_object_member(copies, "mjpeg-decode");
-
-    assert_integer(mmap, "total", 1000);
-    assert_double(mmap, "per_frame", 1);
-    assert_integer(encoder, "total", 250);
-    assert_double(encoder, "per_frame", 0.25);
-    assert_integer(jpeg, "total", 0);
-    assert_double(camera, "copies_per_frame", 1.25);
-}
-
-TEST(test_stages_that_were_needed_show_how_often, setup, teardown)
-{
-    JsonArray *stages = json_object_get_array_member(element_of(state, "cameras", 0), "stages");
-    JsonObject *gray = json_array_get_object_element(stages, 0);
-    JsonObject *canny = json_array_get_object_element(stages, 1);
-
-    assert_int_equal(json_array_get_length(stages), 2);
-    assert_string(gray, "name", "gray");
-    assert_integer(gray, "runs", 900);
-    assert_integer(gray, "shared", 2700);
-    assert_string(canny, "name", "canny");
-    assert_integer(canny, "runs", 450);
-    assert_integer(canny, "shared", 0);
-    stages = json_object_get_array_member(element_of(state, "cameras", 1), "stages");
-    assert_int_equal(json_array_get_length(stages), 0);
-}
-
-TEST(test_a_camera_without_frames_has_0_copies_a_frame, setup, teardown)
-{
-    assert_double(element_of(state, "cameras", 1), "copies_per_frame", 0);
-}
-
-TEST(test_hostile_text_stays_inside_its_string, setup, teardown)
-{
-    JsonObject *camera = element_of(state, "cameras", 1);
-
-    assert_string(camera, "name", "ba\"ck\\\n\xef\xbf\xbd"); // U+FFFD for the stray byte
-    assert_string(camera, "state", "no signal");
-    assert_string(camera, "error", "/dev/video9: No such device");
-}
-
-TEST(test_a_mount_shows_viewers_bitrate_and_latency, setup, teardown)
-{
-    JsonObject *mount = element_of(state, "mounts", 0);
-    JsonObject *steps = json_object_get_object_member(mount, "latency_ms");
-    JsonObject *whole = json_object_get_object_member(steps, "capture_to_rtp");
-    static const char *const names[] = {"capture", "compute", "encode", "link", "capture_to_rtp"};
-
-    assert_string(mount, "path", "/front/edges");
-    assert_string(mount, "url", "rtsp://127.0.0.1:8554/front/edges");
-    assert_string(mount, "alias", "/edges");
-    assert_string(mount, "camera", "front");
-    assert_string(mount, "view", "edges");
-    assert_string(mount, "kind", "edges");
-    assert_string(mount, "encoder", "x264enc");
-    assert_string(mount, "governor", "rate 1/2");
-    assert_integer(mount, "viewers", 2);
-    assert_string(mount, "multicast", "239.255.4.1:5004");
-    assert_integer(mount, "bitrate_kbps", 3900);
-    assert_integer(mount, "access_units", 900);
-    assert_integer(mount, "key_frames", 30);
-    assert_integer(mount, "bytes", 123456789012);
-    assert_integer(mount, "encoded", 905);
-    assert_integer(mount, "dropped", 5);
-    assert_integer(mount, "bad_timestamps", 6);
-    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
-        assert_true(json_object_has_member(steps, names[i]));
+    if (json_array_get_length(json_node_get_array(found)) != 1) {
+        fail_msg("no %s", path);
     }
-    assert_double(whole, "p50", 4.9);
-    assert_double(whole, "p95", 5.53);
-    assert_double(whole, "p99", 5.586);
-    assert_double(whole, "mean", 5);
-    assert_integer(whole, "count", 100);
-    assert_integer(json_object_get_object_member(steps, "link"), "count", 0);
-    assert_double(json_object_get_object_member(steps, "link"), "mean", 0);
+    assert_float_equal(json_array_get_double_element(json_node_get_array(found), 0), expected,
+                       1e-9);
+}
+
+static void assert_json_text(const struct fixture *fixture, const char *path, const char *expected)
+{
+    g_autoptr(JsonNode) found = query(fixture, path);
+
+    if (json_array_get_length(json_node_get_array(found)) != 1) {
+        fail_msg("no %s", path);
+    }
+    assert_string_equal(json_array_get_string_element(json_node_get_array(found), 0), expected);
+}
+
+static void assert_series(const struct fixture *fixture, const char *series, double expected)
+{
+    const double *value = g_hash_table_lookup(fixture->exposition->series, series);
+
+    if (!value) {
+        fail_msg("no series %s", series);
+        return;
+    }
+    assert_float_equal(*value, expected, 1e-9);
+}
+
+static unsigned count_series(const struct fixture *fixture, const char *part)
+{
+    g_autoptr(GList) series = g_hash_table_get_keys(fixture->exposition->series);
+    unsigned count = 0;
+
+    for (GList *item = series; item; item = item->next) {
+        count += strstr(item->data, part) != NULL;
+    }
+    return count;
+}
+
+#define CAMERA "{camera=\"front\"}"
+#define COPIES(kind) "edged_copies_total{camera=\"front\",kind=\"" kind "\"}"
+#define STAGE(name, stage) "edged_stage_" name "_total{camera=\"front\",stage=\"" stage "\"}"
+#define REGION(name, region) "edged_region_" name "{camera=\"front\",region=\"" region "\"}"
+#define VIEW "{camera=\"front\",view=\"edges\"}"
+#define ZONE(zone) "edged_board_temperature_celsius{zone=\"" zone "\"}"
+#define PROCESS(name) "edged_process_" name "{role=\"camera\",camera=\"front\"}"
+
+// A fact in JSON and the metric that has the same value; either may be NULL.
+static const struct {
+    const char *json;
+    double value;
+    const char *series;
+} numbers[] = {
+    {"uptime_s", 3725.5, NULL},
+    {NULL, 3725.512, "edged_uptime_seconds"},
+    {NULL, 1, "edged_info{version=\"" EDGED_VERSION "\",backend=\"cpu\"}"},
+    {"process.cpu_s", 12.34, "edged_process_cpu_seconds_total{role=\"front\"}"},
+    {"process.resident_bytes", 12345678, "edged_process_resident_memory_bytes{role=\"front\"}"},
+    {NULL, 2000000000, "edged_certificate_expires_timestamp_seconds"},
+    {"viewers", 2, "edged_viewers"},
+    {"logins.failed", 7, "edged_failed_logins_total"},
+    {"logins.throttled", 12345678901, "edged_throttled_logins_total"},
+
+    {"board.zones[0].celsius", 51.031, ZONE("CPU-therm")},
+    {"board.zones[1].celsius", 98.5, ZONE("GPU-therm")},
+    {"board.throttled", 1, "edged_board_throttled"},
+    {NULL, 1, "edged_board_power_mode_info{mode=\"15W\"}"},
+    {"board.gpu_load", 0.843, "edged_board_gpu_load_ratio"},
+    {"board.gpu_hz", 306000000, "edged_board_gpu_hertz"},
+    {"board.gpu_hz_max", 612000000, "edged_board_gpu_max_hertz"},
+
+    {NULL, 1, "edged_camera_backend_info{camera=\"front\",backend=\"CUDA sm_87\"}"},
+    {"cameras[0].gpu_faults", 3, "edged_camera_gpu_faults_total" CAMERA},
+    {"cameras[0].encoder_hangs", 2, "edged_camera_encoder_hangs_total" CAMERA},
+    {"cameras[0].width", 1280, NULL},
+    {"cameras[0].height", 720, NULL},
+    {"cameras[0].fps", 29.5, "edged_camera_frames_per_second" CAMERA},
+    {"cameras[0].frame_age_s", 0.0333333, NULL},
+    {NULL, 0.033, "edged_camera_last_frame_age_seconds" CAMERA},
+    {"cameras[0].frames", 1000, "edged_frames_total" CAMERA},
+    {"cameras[0].dropped", 3, "edged_frames_dropped_total" CAMERA},
+    {"cameras[0].corrupted", 1, "edged_frames_corrupted_total" CAMERA},
+    {"cameras[0].reconnects", 5, "edged_reconnects_total" CAMERA},
+    {"cameras[0].process.pid", 4711, NULL},
+    {"cameras[0].process.restarts", 2, "edged_process_restarts_total" CAMERA},
+    {"cameras[0].process.cpu_s", 0.666667, NULL},
+    {NULL, 0.67, PROCESS("cpu_seconds_total")},
+    {"cameras[0].process.resident_bytes", 98765432, PROCESS("resident_memory_bytes")},
+    {"cameras[0].copies['mmap-fallback'].total", 1000, COPIES("mmap-fallback")},
+    {"cameras[0].copies['mmap-fallback'].per_frame", 1, NULL},
+    {"cameras[0].copies['encoder-convert'].total", 250, COPIES("encoder-convert")},
+    {"cameras[0].copies['encoder-convert'].per_frame", 0.25, NULL},
+    {"cameras[0].copies['mjpeg-decode'].total", 0, COPIES("mjpeg-decode")},
+    {"cameras[0].copies_per_frame", 1.25, NULL},
+    {"cameras[1].copies_per_frame", 0, NULL}, // it has no frames
+    {"cameras[0].stages[0].runs", 900, STAGE("runs", "gray")},
+    {"cameras[0].stages[0].shared", 2700, STAGE("shared", "gray")},
+    {"cameras[0].stages[1].runs", 450, STAGE("runs", "canny")},
+    {"cameras[0].stages[1].shared", 0, STAGE("shared", "canny")},
+    {"cameras[0].regions[0].share", 0.1, REGION("share", "door")},
+    {"cameras[0].regions[0].events", 9007199254740992, REGION("events_total", "door")},
+    {"cameras[0].regions[0].box.x", 8, NULL},
+    {"cameras[0].regions[0].box.y", 16, NULL},
+    {"cameras[0].regions[0].box.width", 64, NULL},
+    {"cameras[0].regions[0].box.height", 48, NULL},
+    {"cameras[0].regions[1].events", 0, REGION("events_total", "yard")},
+    {"cameras[0].regions[0].moving", 1, REGION("moving", "door")},
+    {"cameras[0].regions[1].moving", 0, REGION("moving", "yard")},
+
+    {"mounts[0].viewers", 2, "edged_mount_viewers" VIEW},
+    {"mounts[0].bitrate_kbps", 3900, NULL},
+    {NULL, 487500, "edged_mount_bytes_per_second" VIEW},
+    {"mounts[0].access_units", 900, "edged_access_units_total" VIEW},
+    {"mounts[0].key_frames", 30, "edged_key_frames_total" VIEW},
+    {"mounts[0].bytes", 123456789012, "edged_stream_bytes_total" VIEW},
+    {"mounts[0].encoded", 905, "edged_encoded_total" VIEW},
+    {"mounts[0].dropped", 5, "edged_encoded_dropped_total" VIEW},
+    {"mounts[0].bad_timestamps", 6, "edged_bad_timestamps_total" VIEW},
+    {"mounts[0].latency_ms.capture_to_rtp.p50", 4.9, NULL},
+    {"mounts[0].latency_ms.capture_to_rtp.p95", 5.53, NULL},
+    {"mounts[0].latency_ms.capture_to_rtp.p99", 5.586, NULL},
+    {"mounts[0].latency_ms.capture_to_rtp.mean", 5, NULL},
+    {"mounts[0].latency_ms.capture_to_rtp.count", 100, NULL},
+    {"mounts[0].latency_ms.link.count", 0, NULL},
+    {"mounts[0].latency_ms.link.mean", 0, NULL},
+};
+
+static const struct {
+    const char *json, *text;
+} texts[] = {
+    {"version", EDGED_VERSION},
+    {"backend", "cpu"},
+    {"rtsp", "rtsp://127.0.0.1:8554"},
+    {"rtsps", "rtsps://127.0.0.1:8322"},
+    {"http", "https://127.0.0.1:9854"},
+    {"certificate.fingerprint", "SHA-256 3F:A0"},
+    {"certificate.expires", "2033-05-18T03:33:20.000000Z"}, // date -u -d @2000000000
+    {"board.zones[1].name", "GPU-therm"},
+    {"board.throttled_by", "gpu-throttle-alert"},
+    {"board.power_mode", "15W"},
+    {"cameras[0].name", "front"},
+    {"cameras[0].state", "live"},
+    {"cameras[0].error", ""},
+    {"cameras[0].source", "v4l2"},
+    {"cameras[0].path",
+     "front: V4L2 MMAP YUYV 1280x720@30 -> registered -> CUDA sm_87 -> x264enc, 1 copy a frame"},
+    {"cameras[0].format", "YUYV"},
+    {"cameras[0].backend", "CUDA sm_87"},
+    {"cameras[0].gpu", "Orin"},
+    {"cameras[0].encoders_passed_over[0]", "v4l2h264enc"},
+    {"cameras[0].stages[0].name", "gray"},
+    {"cameras[0].stages[1].name", "canny"},
+    {"cameras[0].regions[0].name", "door"},
+    {"cameras[0].regions[1].name", "yard"},
+    {"cameras[1].name", "ba\"ck\\\n\xef\xbf\xbd"}, // U+FFFD for the stray byte
+    {"cameras[1].state", "no signal"},
+    {"cameras[1].error", "/dev/video9: No such device"},
+    {"mounts[0].path", "/front/edges"},
+    {"mounts[0].url", "rtsp://127.0.0.1:8554/front/edges"},
+    {"mounts[0].alias", "/edges"},
+    {"mounts[0].camera", "front"},
+    {"mounts[0].view", "edges"},
+    {"mounts[0].kind", "edges"},
+    {"mounts[0].encoder", "x264enc"},
+    {"mounts[0].governor", "rate 1/2"},
+    {"mounts[0].multicast", "239.255.4.1:5004"},
+};
+
+TEST(test_each_fact_has_its_name_in_both_forms, setup, teardown)
+{
+    const struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < ARRAY_LENGTH(numbers); i++) {
+        if (numbers[i].json) {
+            assert_json_number(fixture, numbers[i].json, numbers[i].value);
+        }
+        if (numbers[i].series) {
+            assert_series(fixture, numbers[i].series, numbers[i].value);
+        }
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+        assert_json_text(fixture, texts[i].json, texts[i].text);
+    }
+}
+
+TEST(test_lists_have_what_is_there, setup, teardown)
+{
+    static const struct {
+        const char *json;
+        unsigned count;
+    } lists[] = {
+        {"cameras[*]", 2},
+        {"mounts[*]", 1},
+        {"board.zones[*]", 2},
+        {"cameras[0].stages[*]", 2}, // those that were needed
+        {"cameras[1].stages[*]", 0},
+        {"cameras[0].regions[*]", 2},
+        {"cameras[1].regions[*]", 0},
+        {"mounts[0].latency_ms.*", 5},
+    };
+
+    for (size_t i = 0; i < ARRAY_LENGTH(lists); i++) {
+        assert_int_equal(count_json(*state, lists[i].json), lists[i].count);
+    }
+}
+
+TEST(test_a_camera_is_in_exactly_one_state, setup, teardown)
+{
+    static const char *const states[] = {"starting", "no signal", "hanging", "restarting",
+                                         "failed"};
+
+    assert_series(*state, "edged_camera_state{camera=\"front\",state=\"live\"}", 1);
+    for (size_t i = 0; i < ARRAY_LENGTH(states); i++) {
+        g_autofree char *series =
+            g_strdup_printf("edged_camera_state{camera=\"front\",state=\"%s\"}", states[i]);
+
+        assert_series(*state, series, 0);
+    }
+}
+
+// Counters begin anew with the process they are of.
+TEST(test_what_is_not_there_has_no_sample, setup, teardown)
+{
+    assert_int_equal(count_series(*state, "edged_camera_backend_info{"), 1);
+    assert_int_equal(count_series(*state, "edged_camera_last_frame_age_seconds{"), 1);
+    assert_int_equal(count_series(*state, "edged_process_cpu_seconds_total{"), 2);
+    assert_int_equal(count_series(*state, "edged_process_resident_memory_bytes{"), 2);
+}
+
+TEST(test_hostile_names_are_escaped, setup, teardown)
+{
+    // A quote, a backslash and a newline, escaped; U+FFFD for the byte that is no UTF-8.
+    assert_series(*state,
+                  "edged_camera_state{camera=\"ba\\\"ck\\\\\\n\xef\xbf\xbd\",state=\"no signal\"}",
+                  1);
+}
+
+// promtool of Debian's package prometheus, where it is.
+TEST(test_promtool_has_nothing_to_object_to, setup, teardown)
+{
+    const struct fixture *fixture = *state;
+    char *promtool = g_find_program_in_path("promtool");
+    bool found = promtool != NULL;
+
+    g_free(promtool);
+    if (!found) {
+        SKIP("promtool is not installed: apt install prometheus has it");
+    }
+    FILE *pipe = popen("promtool check metrics", "w");
+
+    assert_non_null(pipe);
+    fputs(fixture->metrics, pipe);
+    assert_int_equal(pclose(pipe), 0);
+}
+
+TEST(test_latency_is_a_cumulative_histogram_and_steps_are_sums, setup, teardown)
+{
+#define LABELS(step) "{camera=\"front\",view=\"edges\",step=\"" step "\""
+#define LATENCY(suffix, le) "edged_latency_seconds" suffix LABELS("capture_to_rtp") le "}"
+    assert_int_equal(count_series(*state, "view=\"edges\",step=\""), 25); // of a view, all steps
+    assert_series(*state, LATENCY("_bucket", ",le=\"0.001\""), 0);
+    assert_series(*state, LATENCY("_bucket", ",le=\"0.0032\""), 0);
+    assert_series(*state, LATENCY("_bucket", ",le=\"0.0056\""), 100);
+    assert_series(*state, LATENCY("_bucket", ",le=\"2.5\""), 100);
+    assert_series(*state, "edged_step_seconds_sum" LABELS("encode") "}", 0.021);
+    assert_series(*state, "edged_step_seconds_count" LABELS("encode") "}", 3);
+    assert_series(*state, LATENCY("_bucket", ",le=\"+Inf\""), 100);
+    assert_series(*state, LATENCY("_sum", ""), 0.5);
+    assert_series(*state, LATENCY("_count", ""), 100);
 }
 
 RUN_TESTS(NULL, NULL)
