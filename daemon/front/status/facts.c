@@ -62,7 +62,9 @@ char *facts_finish(struct facts *facts)
     g_autoptr(JsonNode) root = facts->builder ? json_builder_get_root(facts->builder) : NULL;
     char *text = root ? json_text(root, true) : join_metrics(facts->metrics);
 
-    g_clear_object(&facts->builder);
+    if (facts->builder) {
+        g_object_unref(facts->builder);
+    }
     g_array_unref(facts->scopes);
     g_string_free(facts->labels, TRUE);
     g_ptr_array_unref(facts->metrics);
