@@ -1,4 +1,4 @@
-// A stream with takers of the test's own, and a camera process played by the test.
+// A stream with readers of the test's own, and a camera process played by the test.
 #pragma once
 
 #include "tests/unit/stopwatch.h"
@@ -12,7 +12,7 @@
 
 #define FRAME_BYTES 1000
 
-// A taker that takes what is there when it is asked to, or at once when it is woken.
+// One that takes what is there when it is asked to, or at once when it is woken.
 struct taker {
     struct stream *stream;
     struct stream_reader reader;

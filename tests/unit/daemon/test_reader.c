@@ -249,7 +249,7 @@ TEST(test_a_unit_that_is_being_sent_outlives_the_ring, set_up, tear_down)
     assert_int_equal(last->references, 1);
 }
 
-TEST(test_a_held_cursor_reads_nothing, set_up, tear_down)
+TEST(test_a_held_reader_reads_nothing, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct taker *taker = &fixture->takers[0];
@@ -322,7 +322,7 @@ TEST(test_a_unit_may_be_given_to_one_who_waits, set_up, tear_down)
 }
 
 // Whoever is woken may end itself and any others: all that are left are woken, each once.
-TEST(test_cursors_may_end_each_other_when_they_are_woken)
+TEST(test_readers_may_end_each_other_when_they_are_woken)
 {
     for (unsigned who = 0; who < 3; who++) {
         for (unsigned whom = 1; whom < 8; whom++) { // a bit each
@@ -346,7 +346,7 @@ TEST(test_cursors_may_end_each_other_when_they_are_woken)
     }
 }
 
-TEST(test_a_cursor_may_end_twice_or_before_it_began, set_up, tear_down)
+TEST(test_a_reader_may_end_twice_or_before_it_began, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -358,7 +358,7 @@ TEST(test_a_cursor_may_end_twice_or_before_it_began, set_up, tear_down)
     assert_int_equal(take(&fixture->takers[2]), 1);
 }
 
-// Numbers at random, against a plain list: what a taker gets is in order, and begins again with a
+// Numbers at random, against a plain list: what a reader gets is in order, and begins again with a
 // key frame where something is missing.
 TEST(test_a_reader_at_any_pace_sees_whole_groups_of_pictures, set_up, tear_down)
 {

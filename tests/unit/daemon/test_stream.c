@@ -22,7 +22,7 @@ TEST(test_a_reader_begins_with_a_key_frame, set_up_playing, tear_down)
     assert_int_equal(next_frame(fixture).mark, -1);
 }
 
-// What the others have already seen is none of a new taker's.
+// A new reader does not get what the others have seen.
 TEST(test_a_second_reader_waits_for_a_key_frame_of_its_own, set_up_playing, tear_down)
 {
     struct fixture *fixture = *state;
@@ -227,7 +227,7 @@ TEST(test_a_reader_that_stalls_loses_frames_up_to_a_key_frame, set_up_playing, t
     assert_int_equal(next_frame(fixture).mark, 202);
 }
 
-// How many frames of one second are kept for a taker that does not read.
+// How many frames of one second are kept for a reader that does not read.
 static unsigned count_kept(struct fixture *fixture)
 {
     int64_t now_ns = clock_now_ns();

@@ -66,8 +66,8 @@ TEST(test_a_silent_camera_leaves_the_slate_to_a_new_viewer, set_up, tear_down)
     assert_int_equal(next_frame(fixture).mark, 13);
 }
 
-// Brings pictures, none of which is a key frame, until the second taker, which begins, has got
-// something; of each the first taker gets one with `mark` (-1: nothing). Whether that was its own
+// Brings pictures, none of which is a key frame, until the second reader, which begins, has got
+// something; of each the first reader gets one with `mark` (-1: nothing). Whether that was its own
 // slate: where the machine stood still, the slates are for all.
 static bool bring_own_slate(struct fixture *fixture, struct taker *second, int mark)
 {
