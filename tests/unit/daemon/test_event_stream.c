@@ -57,24 +57,6 @@ static void close_all(const int *fds, size_t count)
     }
 }
 
-TEST(test_a_reader_hears_events_as_they_come, setup, teardown)
-{
-    struct fixture *fixture = *state;
-    _cleanup_(cleanup_close) int fd = client_connect(fixture);
-    g_autofree char *head = request_until(fd, REQUEST, "\n\n");
-
-    assert_non_null(strstr(head, "\r\nContent-Type: text/event-stream\r\n"));
-    assert_non_null(strstr(head, "\r\nCache-Control: no-store\r\n"));
-    assert_non_null(strstr(head, "\r\nTransfer-Encoding: chunked\r\n"));
-    publish(fixture, "door", MOTION_STARTED, 1);
-    g_autofree char *first = receive_reply(fd, "\n\n");
-    assert_non_null(strstr(first, "\nevent: motion_started\ndata: {"));
-    publish(fixture, "door", MOTION_ENDED, 1);
-    g_autofree char *second = receive_reply(fd, "\n\n");
-    assert_non_null(strstr(second, "\nevent: motion_ended\ndata: {"));
-    assert_null(strstr(second, "motion_started"));
-}
-
 TEST(test_a_reader_by_http_1_0_gets_the_stream_as_it_is, setup, teardown)
 {
     struct fixture *fixture = *state;
@@ -87,25 +69,6 @@ TEST(test_a_reader_by_http_1_0_gets_the_stream_as_it_is, setup, teardown)
     publish(fixture, "door", MOTION_ENDED, 1);
     g_autofree char *event = receive_reply(fd, "\nevent: motion_ended\n");
     assert_true(g_str_has_prefix(strstr(event, "id: "), "id: "));
-}
-
-TEST(test_filters_and_the_last_id_are_read_from_the_request, setup, teardown)
-{
-    struct fixture *fixture = *state;
-    _cleanup_(cleanup_close) int fd = client_connect(fixture), again = client_connect(fixture);
-    g_autofree char *head =
-        request_until(fd, "GET /v1/events?camera=fron%74&region=yard HTTP/1.0\r\n\r\n", "\n\n");
-    const char *id = strstr(head, "id: ") + 4;
-    g_autofree char *request = g_strdup_printf(
-        "GET /v1/events HTTP/1.0\r\nLast-Event-ID: %.*s\r\n\r\n", (int)strcspn(id, "\n"), id);
-
-    publish_pairs(fixture, 1, 2);
-    publish(fixture, "yard", MOTION_STARTED, 1);
-    g_autofree char *filtered = receive_reply(fd, "\"region\":");
-    assert_non_null(strstr(filtered, "\"region\":\"yard\""));
-    g_autofree char *missed = request_until(again, request, "\"yard\"");
-    assert_non_null(strstr(missed, "\"number\":1,"));
-    assert_non_null(strstr(missed, "\"number\":2,"));
 }
 
 static gboolean end_quiet(gpointer data)
@@ -131,54 +94,6 @@ TEST(test_readers_who_wait_cost_nothing, setup, teardown)
     }
     assert_in_range(wakes, 1, 3);
     close_all(readers, ARRAY_LENGTH(readers));
-}
-
-TEST(test_of_100_readers_16_are_served_and_84_are_told_to_come_later, setup, teardown)
-{
-    struct fixture *fixture = *state;
-    int readers[EVENT_STREAM_READERS];
-    g_autofree char *refusal = NULL;
-
-    for (size_t i = 0; i < ARRAY_LENGTH(readers); i++) {
-        readers[i] = follow(fixture);
-    }
-    for (unsigned i = 0; i < 84; i++) {
-        g_free(refusal);
-        refusal = ask(fixture, "GET /v1/events HTTP/1.0\r\n\r\n");
-        assert_non_null(strstr(refusal, " 503 "));
-        assert_non_null(strstr(refusal, "\r\nRetry-After: 5\r\n"));
-        assert_non_null(strstr(body_of(refusal), "{\"error\": \""));
-    }
-    g_autofree char *status = ask(fixture, "GET /v1/status HTTP/1.0\r\n\r\n");
-    assert_non_null(strstr(status, " 200 "));
-    publish(fixture, "door", MOTION_STARTED, 1);
-    for (size_t i = 0; i < ARRAY_LENGTH(readers); i++) {
-        g_autofree char *event = receive_reply(readers[i], "\n\n");
-
-        assert_non_null(strstr(event, "motion_started"));
-    }
-    close_all(readers, ARRAY_LENGTH(readers));
-}
-
-TEST(test_a_reader_who_leaves_makes_room_at_once, setup, teardown)
-{
-    struct fixture *fixture = *state;
-    int readers[EVENT_STREAM_READERS];
-
-    for (size_t i = 0; i < ARRAY_LENGTH(readers); i++) {
-        readers[i] = follow(fixture);
-    }
-    settle();
-    for (size_t i = 0; i < ARRAY_LENGTH(readers); i++) {
-        close(readers[i]);
-        settle();
-        readers[i] = follow(fixture);
-    }
-    close_all(readers, ARRAY_LENGTH(readers));
-    settle();
-    publish_pairs(fixture, 1, 1); // to nobody
-    settle();
-    close(follow(fixture));
 }
 
 TEST(test_a_request_for_the_head_takes_no_room, setup, teardown)
@@ -250,33 +165,6 @@ TEST(test_a_reader_overtaken_by_events_is_closed_and_finds_them_on_return, setup
         again, "GET /v1/events HTTP/1.0\r\nLast-Event-ID: long-ago\r\n\r\n", "\"number\":200,");
     assert_non_null(strstr(kept, "\"number\":73,")); // 128 pairs
     assert_null(strstr(kept, "\"number\":72,"));
-}
-
-TEST(test_readers_see_a_clean_end_when_the_server_stops, setup, teardown)
-{
-    struct fixture *fixture = *state;
-    int readers[EVENT_STREAM_READERS];
-    char bytes[4096];
-
-    for (size_t i = 0; i < ARRAY_LENGTH(readers); i++) {
-        readers[i] = follow(fixture);
-    }
-    settle();
-    publish(fixture, "door", MOTION_ENDED, 5); // what is told last still arrives
-    control_free(TAKE(fixture->control));
-    for (size_t i = 0; i < ARRAY_LENGTH(readers); i++) {
-        size_t used = 0;
-        ssize_t count;
-
-        while ((count = recv(readers[i], bytes + used, sizeof bytes - 1 - used, 0)) > 0) {
-            used += (size_t)count;
-        }
-        bytes[used] = 0;
-        assert_int_equal(count, 0);
-        assert_non_null(strstr(bytes, "\"number\":5,"));
-        assert_true(g_str_has_suffix(bytes, "\r\n0\r\n\r\n"));
-    }
-    close_all(readers, ARRAY_LENGTH(readers));
 }
 
 RUN_TESTS(NULL, NULL)

@@ -18,21 +18,9 @@ static unsigned count_regions(struct fixture *fixture)
     return count;
 }
 
-static uint64_t count_events(struct fixture *fixture, size_t region)
-{
-    const struct regions *regions = describe(fixture).regions;
-
-    return regions->list[region].events;
-}
-
 static bool is_moving(struct fixture *fixture)
 {
     return count_regions(fixture) == 2 && describe(fixture).regions->list[0].moving;
-}
-
-static bool is_still(struct fixture *fixture)
-{
-    return !is_moving(fixture);
 }
 
 // A camera that is live, with its process set moving.
@@ -54,53 +42,6 @@ static void assert_ended(const struct fixture *fixture, const char *reason)
     assert_int_equal(fixture->motion[1].number, 1);
 }
 
-TEST(test_an_event_goes_from_the_process_to_the_listener, set_up, tear_down)
-{
-    struct fixture *fixture = *state;
-    const struct motion_event *event = fixture->motion;
-
-    start_moving(fixture);
-    assert_int_equal(fixture->motion_count, 1);
-    assert_string_equal(event->camera, "front");
-    assert_string_equal(event->region, "door");
-    assert_int_equal(event->number, 1);
-    assert_int_equal(event->at_ns - event->started_ns, 500 * NS_PER_MS);
-    assert_float_equal(event->share, 0.25, 0);
-    assert_float_equal(event->peak, 0.5, 0);
-    assert_int_equal(event->box.width, 64);
-    assert_string_equal(describe(fixture).regions->list[1].name, "yard");
-    kill(describe(fixture).pid, SIGUSR1);
-    wait_until(fixture, is_still);
-    assert_ended(fixture, "still");
-}
-
-TEST(test_a_killed_process_leaves_no_event_open_and_the_count_goes_on, set_up, tear_down)
-{
-    struct fixture *fixture = *state;
-
-    start_moving(fixture);
-    kill(describe(fixture).pid, SIGKILL);
-    wait_until(fixture, is_restarted);
-    assert_ended(fixture, "process-ended");
-    wait_until(fixture, is_live);
-    assert_int_equal(count_events(fixture, 0), 1);
-    kill(describe(fixture).pid, SIGUSR1);
-    wait_until(fixture, is_moving);
-    assert_int_equal(fixture->motion_count, 3);
-    assert_int_equal(fixture->motion[2].number, 2);
-    assert_int_equal(count_events(fixture, 0), 2);
-}
-
-TEST(test_a_lost_signal_leaves_no_event_open, set_up, tear_down)
-{
-    struct fixture *fixture = *state;
-
-    start_moving(fixture);
-    kill(describe(fixture).pid, SIGUSR2);
-    wait_until(fixture, is_still);
-    assert_ended(fixture, "no-signal");
-}
-
 TEST(test_another_configuration_leaves_no_event_open, set_up, tear_down)
 {
     struct fixture *fixture = *state;
@@ -110,16 +51,6 @@ TEST(test_another_configuration_leaves_no_event_open, set_up, tear_down)
     supervisor_reconfigure(fixture->supervisor, &settings);
     assert_ended(fixture, "reconfigured");
     assert_int_equal(count_regions(fixture), 0);
-}
-
-TEST(test_the_end_of_edged_leaves_no_event_open, set_up, tear_down)
-{
-    struct fixture *fixture = *state;
-
-    start_moving(fixture);
-    supervisor_stop(fixture->supervisor);
-    assert_ended(fixture, "stopping");
-    wait_until(fixture, is_stopped);
 }
 
 // What the log says until the process of `mode`, told to send its event, has been replaced.
