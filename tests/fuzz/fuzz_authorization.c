@@ -1,12 +1,12 @@
 // The header Authorization of whoever asks, and after a newline the URL of the request: nobody gets
 // in by it.
 //
-// Parsers: daemon/front/account/authorization.c daemon/front/account/digest.c
+// Parsers: daemon/front/account/authorization.c
 #include "tests/fuzz/fuzz.h"
 
 #include "config/users.h"
 #include "daemon/front/account/account.h"
-#include "daemon/front/account/digest.h"
+#include "daemon/front/account/authorization.h"
 
 #include <netinet/in.h>
 
@@ -56,8 +56,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (authorization_parse(header, &authorization) == 0) {
         fuzz_claim(authorization.username != NULL);
         if (authorization.scheme == AUTHORIZATION_DIGEST) {
-            digest_uri_matches(authorization.uri, url);
-            fuzz_claim(digest_uri_matches(url, url));
+            authorization_uri_matches(authorization.uri, url);
+            fuzz_claim(authorization_uri_matches(url, url));
         }
     }
     authorization_finish(&authorization);

@@ -2,8 +2,7 @@
 
 #include "daemon/common/log.h"
 #include "daemon/common/log_limit.h"
-#include "daemon/front/account/digest.h"
-#include "daemon/front/account/equal.h"
+#include "daemon/front/account/authorization.h"
 #include "daemon/front/account/throttle.h"
 
 #include <errno.h>
@@ -155,7 +154,7 @@ static bool is_right(const struct check *check, const struct authorization *auth
         right = bytes_equal(claimed.ha1, user->ha1, sizeof claimed.ha1);
         explicit_bzero(&claimed, sizeof claimed);
     } else {
-        digest_response(authorization, check->request->method, user->ha1[algorithm], given);
+        authorization_response(authorization, check->request->method, user->ha1[algorithm], given);
         right = bytes_equal(given, authorization->response, digest_hex_length(algorithm));
     }
     return right && user != &check->account->nobody;
@@ -171,7 +170,7 @@ static void try(const struct check *check, const struct authorization *authoriza
     if (!is_right(check, authorization, user)) {
         fail(check);
     } else if (digest && (strcmp(authorization->realm, USERS_REALM) != 0 ||
-                          !digest_uri_matches(authorization->uri, request->uri))) {
+                          !authorization_uri_matches(authorization->uri, request->uri))) {
         challenge(check, false);
     } else if (digest &&
                !nonce_take(&check->account->nonces, authorization->nonce, check->peer.address,

@@ -1,7 +1,7 @@
 #include "daemon/front/account/nonce.h"
 
 #include "config/base.h"
-#include "daemon/front/account/equal.h"
+#include "daemon/front/account/authorization.h"
 
 #include <errno.h>
 #include <glib.h>

@@ -1,7 +1,7 @@
 // The header Authorization: the RFCs' own examples, what real clients send, and what only an
 // attacker would.
 #include "config/base.h"
-#include "daemon/front/account/digest.h"
+#include "daemon/front/account/authorization.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ static void check_response(const char *header, const char *method, enum digest_a
     assert_string_equal(authorization.username, name);
     assert_string_equal(authorization.realm, realm);
     hash_password(algorithm, name, realm, password, ha1);
-    digest_response(&authorization, method, ha1, expected);
+    authorization_response(&authorization, method, ha1, expected);
     assert_string_equal(authorization.response, expected);
     authorization_finish(&authorization);
 }
@@ -317,7 +317,7 @@ TEST(test_the_uri_is_that_of_the_request_as_clients_sign_it)
     };
 
     for (size_t i = 0; i < ARRAY_LENGTH(pairs); i++) {
-        if (digest_uri_matches(pairs[i].uri, pairs[i].request) != pairs[i].matches) {
+        if (authorization_uri_matches(pairs[i].uri, pairs[i].request) != pairs[i].matches) {
             fail_msg("\"%s\" for \"%s\"", pairs[i].uri, pairs[i].request);
         }
     }
