@@ -228,7 +228,8 @@ def test_a_pipeline_that_delivers_no_picture_fails(doctor):
     broken = "videotestsrc ! identity error-after=1"
     found = doctor([daemon.camera(source="gstreamer", pipeline=broken)])
     verdict, text = found.of("camera front")
-    assert verdict == "failed" and text.endswith("or see to what else uses the camera")
+    assert verdict == "failed" and "Failed after iterations as requested" in text
+    assert text.endswith("or see to what else uses the camera")
 
 
 @pytest.mark.parametrize("program, text", [

@@ -93,6 +93,7 @@ def test_gstreamer_pipeline_delivers_what_opencv_expects(edged, watch, pattern_c
     viewer = watch(server.url("/front/edges"), keep_every=5)
     viewer.wait_numbers(pattern.FPS)
     viewer.stop()
+    server.wait_stderr("no signal: the pipeline ended")
     for number, picture in viewer.pictures().items():
         expected = pattern.expected_luma("edges", number, WIDTH, HEIGHT)
         assert pattern.psnr_db(picture, expected) >= 32

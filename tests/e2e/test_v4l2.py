@@ -131,11 +131,6 @@ def test_one_broken_jpeg_in_five_is_counted_and_the_rest_streams(edged, watch, j
     assert 0.1 < share < 0.3
 
 
-def test_output_device_is_no_camera(edged):
-    server = edged([CAMERA], **fake("format=YUYV kind=output"))
-    assert_no_signal_says(server, "/dev/video0 is not a capture device")
-
-
 def test_unplugged_camera_shows_the_slate_and_comes_back(edged, watch):
     spec = f"format=YUYV size={SIZE[0]}x{SIZE[1]} fps=30 unplug-after=45"
     server = edged([CAMERA], **fake(spec))

@@ -295,21 +295,6 @@ TEST(test_whichever_call_fails_frames_come_and_nothing_is_left)
     }
 }
 
-TEST(test_a_camera_that_is_not_there_is_asked_for_once)
-{
-    struct bed bed;
-    struct error error = {0};
-
-    bed_init(&bed, "", "", "");
-    bed.harness.camera.sensor = 1;
-    assert_true(source_argus_ops.open(&bed.harness.camera, &bed.harness.environment, &error,
-                                      &bed.harness.source) < 0);
-    assert_non_null(strstr(error.text, "sensor 1: "));
-    assert_non_null(strstr(error.text, "Invalid camera device specified"));
-    bed.harness.source = NULL;
-    bed_finish(&bed);
-}
-
 int main(void)
 {
     g_autofree char *registry = g_strdup_printf("/tmp/edged-argus-%d.registry", getpid());

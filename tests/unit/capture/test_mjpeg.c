@@ -278,24 +278,6 @@ TEST(test_broken_jpegs_are_counted_and_good_ones_go_on)
     tjFree(jpeg.data);
 }
 
-TEST(test_a_camera_of_broken_jpegs_alone_delivers_nothing)
-{
-    const char *const damages[] = {"damage=garbage", "damage=truncated"};
-    struct jpeg jpeg = make_jpeg(64, 48, TJSAMP_422);
-
-    for (size_t i = 0; i < ARRAY_LENGTH(damages); i++) {
-        struct source *source = start_camera(&jpeg, 64, 48, damages[i]);
-        struct frame *frame = NULL;
-        struct error error = {0};
-
-        assert_int_equal(source_v4l2_ops.next(source, 100, &error, &frame), -EAGAIN);
-        assert_in_range(source->counters.corrupted, 1, 1000);
-        assert_int_equal(source->counters.frames, 0);
-        source_v4l2_ops.close(source);
-    }
-    tjFree(jpeg.data);
-}
-
 // The next one is there before the last is known to be broken.
 TEST(test_broken_jpegs_that_are_slow_to_decode_keep_nobody_waiting)
 {

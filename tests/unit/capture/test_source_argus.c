@@ -31,23 +31,6 @@ static void open_flipped(struct harness *harness, enum config_flip flip, int wid
     harness_start(harness, &source_argus_ops);
 }
 
-TEST(test_pictures_come_as_wished_and_each_is_a_counted_copy_by_the_vic)
-{
-    struct harness harness;
-
-    open_flipped(&harness, CONFIG_FLIP_NONE, 640, 480);
-    assert_string_equal(harness.source->mode.description, "Argus NV12 640x480@30");
-    for (unsigned i = 0; i < 5; i++) {
-        struct frame *frame = harness_next(&harness);
-
-        assert_int_equal(frame->layout.width, 640);
-        assert_int_equal(frame->layout.height, 480);
-        frame_unref(frame);
-    }
-    assert_int_equal(harness.copies.count[COPY_VIC_CONVERT], 5);
-    source_close(harness.source);
-}
-
 // Mean of the luma of 16x16 pixels in a corner: 0 top left, then clockwise.
 static unsigned luma_at(const struct frame *frame, unsigned corner)
 {

@@ -81,69 +81,6 @@ static void late_pipeline_install(void)
     tracer = tracer ? tracer : g_object_new(late_pipeline_get_type(), NULL);
 }
 
-// A decoder as on a Jetson: of the highest rank, its pictures in memory no other element can read.
-
-typedef struct {
-    GstElement element;
-    GstPad *src;
-} NvmmDecoder;
-typedef GstElementClass NvmmDecoderClass;
-GType nvmm_decoder_get_type(void);
-G_DEFINE_TYPE(NvmmDecoder, nvmm_decoder, GST_TYPE_ELEMENT)
-
-static GstStaticPadTemplate nvmm_decoder_sink =
-    GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-h264"));
-static GstStaticPadTemplate nvmm_decoder_src = GST_STATIC_PAD_TEMPLATE(
-    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS("video/x-raw(memory:NVMM), format=NV12"));
-
-static gboolean nvmm_decoder_event(GstPad *pad, GstObject *parent, GstEvent *event)
-{
-    GstCaps *caps;
-    gboolean sent;
-
-    if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS) {
-        return gst_pad_event_default(pad, parent, event);
-    }
-    gst_event_unref(event);
-    caps = gst_caps_from_string("video/x-raw(memory:NVMM), format=NV12, width=160, height=120, "
-                                "framerate=50/1");
-    sent = gst_pad_push_event(((NvmmDecoder *)parent)->src, gst_event_new_caps(caps));
-    gst_caps_unref(caps);
-    return sent;
-}
-
-static GstFlowReturn nvmm_decoder_chain(GstPad *pad, GstObject *parent, GstBuffer *buffer)
-{
-    (void)pad;
-    return gst_pad_push(((NvmmDecoder *)parent)->src, buffer);
-}
-
-static void nvmm_decoder_class_init(NvmmDecoderClass *class)
-{
-    gst_element_class_add_static_pad_template(class, &nvmm_decoder_sink);
-    gst_element_class_add_static_pad_template(class, &nvmm_decoder_src);
-    gst_element_class_set_static_metadata(class, "NVMM decoder", "Codec/Decoder/Video",
-                                          "Decodes to device memory", "edged");
-}
-
-static void nvmm_decoder_init(NvmmDecoder *self)
-{
-    GstPad *sink = gst_pad_new_from_static_template(&nvmm_decoder_sink, "sink");
-
-    self->src = gst_pad_new_from_static_template(&nvmm_decoder_src, "src");
-    gst_pad_set_event_function(sink, nvmm_decoder_event);
-    gst_pad_set_chain_function(sink, nvmm_decoder_chain);
-    gst_pad_use_fixed_caps(self->src);
-    gst_element_add_pad(&self->element, sink);
-    gst_element_add_pad(&self->element, self->src);
-}
-
-// After gst_init(), once; it has the highest rank for the rest of the program.
-static void nvmm_decoder_install(void)
-{
-    gst_element_register(NULL, "nvmm_decoder", GST_RANK_PRIMARY + 11, nvmm_decoder_get_type());
-}
-
 static const struct source_ops *const ops = &source_file_ops;
 static char directory[] = "/tmp/edged-clips-XXXXXX";
 
@@ -326,14 +263,6 @@ TEST(test_a_clip_plays_at_its_own_rate_and_size)
     assert_in_range(last_ns - first_ns, periods * 100 * NS_PER_MS - NS_PER_MS,
                     periods * 100 * NS_PER_MS + NS_PER_MS);
     source_close(harness.source);
-}
-
-// From here on it has the highest rank of those for H.264.
-TEST(test_decoders_to_device_memory_are_passed_over)
-{
-    nvmm_decoder_install();
-    record_clip(10, "x264enc ! mp4mux", in_directory("short"));
-    assert_loops(in_directory("short"), 15, 25 * NS_PER_MS);
 }
 
 // JPEGs one behind the other, at the rate of the configuration.

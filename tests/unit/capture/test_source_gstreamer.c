@@ -275,39 +275,6 @@ TEST(test_formats_no_pipeline_delivers_are_refused)
     assert_contains(harness.error.text, "pRAA");
 }
 
-TEST(test_errors_of_the_pipeline_end_the_source_with_its_text)
-{
-    struct harness harness;
-    struct frame *frame;
-    int r;
-
-    copies_after(&harness, "videotestsrc ! identity error-after=5", 2);
-    while ((r = source_next(harness.source, (int)(PATIENCE_NS / NS_PER_MS), &harness.error,
-                            &frame)) == 0) {
-        frame_unref(frame);
-    }
-    assert_int_equal(r, -EPIPE);
-    assert_contains(harness.error.text, "Failed after iterations as requested");
-    source_close(harness.source);
-}
-
-TEST(test_a_pipeline_that_ends_says_so)
-{
-    struct harness harness;
-    struct frame *frame;
-    int r;
-
-    copies_after(&harness, "videotestsrc num-buffers=3", 1);
-    // As many of the others as were taken in time.
-    while ((r = source_next(harness.source, (int)(PATIENCE_NS / NS_PER_MS), &harness.error,
-                            &frame)) == 0) {
-        frame_unref(frame);
-    }
-    assert_int_equal(r, -ENODATA);
-    assert_string_equal(harness.error.text, "the pipeline ended");
-    source_close(harness.source);
-}
-
 TEST(test_a_pipeline_without_frames_times_out)
 {
     struct harness harness;

@@ -239,41 +239,6 @@ TEST(test_capture_time_is_the_drivers_when_it_is_monotonic)
     }
 }
 
-TEST(test_an_unplugged_camera_ends_the_source_and_opens_again)
-{
-    struct config_camera wish = camera_wish();
-    struct source *source = start_source("size=64x48 fps=200 unplug-after=3", &wish);
-    struct frame *frame = NULL;
-    struct error error = {0};
-    int r;
-
-    while ((r = source_v4l2_ops.next(source, 2000, &error, &frame)) == 0) {
-        frame_unref(frame);
-    }
-    assert_int_equal(r, -ENODEV);
-    assert_string_equal(error.text, "/dev/video0 is gone (unplugged)");
-    close_source(source);
-    source = start_source("size=64x48 fps=200", &wish);
-    frame_unref(next_frame(source));
-    close_source(source);
-}
-
-TEST(test_a_silent_camera_is_asked_again)
-{
-    struct config_camera wish = camera_wish();
-    struct source *source = start_source("size=64x48 silent=1", &wish);
-    struct frame *frame = NULL;
-    struct error error = {0};
-
-    for (int i = 0; i < 3; i++) {
-        int64_t before_ns = clock_now_ns();
-
-        assert_int_equal(source_v4l2_ops.next(source, 20, &error, &frame), -EAGAIN);
-        assert_true(clock_now_ns() - before_ns >= 20 * NS_PER_MS);
-    }
-    close_source(source);
-}
-
 TEST(test_a_driver_that_lies_about_buffers_does_no_harm)
 {
     struct config_camera wish = camera_wish();

@@ -117,18 +117,6 @@ TEST(test_what_cannot_be_opened_says_why)
     }
 }
 
-TEST(test_a_camera_busy_at_start_says_so)
-{
-    struct config_camera wish = camera_wish();
-    struct source *source;
-    struct error error;
-
-    assert_int_equal(open_source("busy=stream", &wish, &error, &source), 0);
-    assert_int_equal(source_v4l2_ops.start(source, &error), -EBUSY);
-    assert_string_equal(error.text, "/dev/video0 is busy: another program streams from it");
-    close_source(source);
-}
-
 TEST(test_without_usb_bandwidth_the_next_format_is_taken)
 {
     static const struct {
@@ -194,17 +182,6 @@ TEST(test_without_usb_bandwidth_for_any_format_it_says_what_to_try)
         assert_int_equal(r, -ENOSPC);
         assert_string_equal(error.text, cases[i].text);
     }
-}
-
-TEST(test_an_empty_device_takes_the_first_camera_that_works)
-{
-    struct config_camera wish = camera_wish();
-    struct source *source;
-
-    wish.device = (char *)"";
-    source = start_source("device=/dev/video5 size=64x48 fps=200", &wish);
-    frame_unref(next_frame(source));
-    close_source(source);
 }
 
 TEST(test_a_format_the_camera_lacks_lists_what_it_has)

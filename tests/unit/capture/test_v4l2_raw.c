@@ -39,22 +39,6 @@ TEST(test_raw_samples_come_without_a_copy)
     }
 }
 
-// The second row of GBRG begins with red, 16 + 5 + 7 n, and green, 16 + 2 + 1 + 3 n, of frame n.
-TEST(test_samples_are_those_that_the_driver_wrote)
-{
-    struct config_camera wish = raw_wish();
-    struct source *source = start_source("device=/dev/video0 format=GB10 size=64x48 fps=30", &wish);
-    struct frame *frame = next_frame(source);
-    const uint8_t *row = frame_plane(frame, 0) + frame->layout.planes[0].stride;
-    unsigned n = (unsigned)frame->sequence, red = 16 + (5 + 7 * n) % 220,
-             green = 16 + (2 + 1 + 3 * n) % 225;
-
-    assert_int_equal(row[0] | row[1] << 8, 257 * red >> 6);
-    assert_int_equal(row[2] | row[3] << 8, 257 * green >> 6);
-    frame_unref(frame);
-    source_close(source);
-}
-
 TEST(test_layouts_say_how_samples_are_to_be_developed)
 {
     for (unsigned i = 0; i < 2; i++) {
@@ -130,21 +114,6 @@ TEST(test_a_device_that_delivers_pictures_is_preferred)
         assert_string_equal(source->mode.description, cases[i].description);
         source_close(source);
     }
-}
-
-TEST(test_black_that_no_sample_is_above_is_refused)
-{
-    struct config_camera wish = raw_wish();
-    struct source *source = NULL;
-    struct error error = {0};
-
-    wish.raw_black = 1023;
-    assert_int_equal(
-        open_source("device=/dev/video0 format=BG10 size=64x48 fps=30", &wish, &error, &source),
-        -EINVAL);
-    assert_string_equal(error.text,
-                        "/dev/video0: raw_black is 1023, but samples of BG10 are 0 to 1023");
-    assert_null(source);
 }
 
 // In a flipped mosaic another colour would come first.
