@@ -65,10 +65,7 @@ static bool ends(struct trigger *trigger, double share)
 static void set_reading(struct link_region *region, const struct region_reading *reading,
                         double share)
 {
-    region->x = reading->x;
-    region->y = reading->y;
-    region->width = reading->width;
-    region->height = reading->height;
+    region->box = (struct link_box){reading->x, reading->y, reading->width, reading->height};
     region->share = (float)share;
 }
 

@@ -80,12 +80,17 @@ enum link_camera_state {
     LINK_CAMERA_STATE_COUNT,
 };
 
+// Pixels of the camera's picture; all 0: nothing.
+struct link_box {
+    uint32_t x, y, width, height;
+};
+
 // Motion in one region of the picture, as it is now.
 struct link_region {
     char name[40];
-    uint32_t moving;              // an event is under way
-    uint32_t x, y, width, height; // pixels of the camera's picture around what moves; 0: nothing
-    float share;                  // moving pixels of the region's, 0..1
+    uint32_t moving;     // an event is under way
+    struct link_box box; // around what moves
+    float share;         // moving pixels of the region's, 0..1
 };
 
 enum link_event_kind { LINK_EVENT_MOTION_STARTED, LINK_EVENT_MOTION_ENDED };

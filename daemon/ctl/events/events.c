@@ -45,11 +45,6 @@ static void print_line(JsonBuilder *builder)
     puts(line);
 }
 
-static struct motion_box box_of(const struct link_region *region)
-{
-    return (struct motion_box){region->x, region->y, region->width, region->height};
-}
-
 static double seconds(int64_t time_ns)
 {
     return (double)time_ns / (double)NS_PER_S;
@@ -81,7 +76,7 @@ static void print_event(void *context, const struct link_event *event)
         .wall_ns = event->at_ns,
         .share = event->region.share,
         .peak = event->peak_share,
-        .box = box_of(&event->region),
+        .box = event->region.box,
     };
 
     snprintf(motion.camera, sizeof motion.camera, "%s", clip->camera);
@@ -99,7 +94,6 @@ static void print_frame(struct clip *clip, int64_t time_ns)
 
     for (size_t i = 0; (region = motion_watch_region(clip->motion_watch, i)); i++) {
         g_autoptr(JsonBuilder) builder = json_builder_new();
-        struct motion_box box = box_of(region);
 
         json_builder_begin_object(builder);
         json_add_string(builder, "event", "frame");
@@ -108,7 +102,7 @@ static void print_frame(struct clip *clip, int64_t time_ns)
         json_builder_set_member_name(builder, "moving");
         json_builder_add_boolean_value(builder, region->moving);
         json_add_number(builder, "share", region->share);
-        motion_add_box(builder, &box);
+        motion_add_box(builder, &region->box);
         json_add_number(builder, "time_s", seconds(time_ns));
         print_line(builder);
     }

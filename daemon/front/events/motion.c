@@ -39,7 +39,7 @@ static double duration_s(const struct motion_event *event)
     return (double)(event->at_ns - event->started_ns) / (double)NS_PER_S;
 }
 
-void motion_add_box(JsonBuilder *builder, const struct motion_box *box)
+void motion_add_box(JsonBuilder *builder, const struct link_box *box)
 {
     json_builder_set_member_name(builder, "box");
     json_builder_begin_object(builder);

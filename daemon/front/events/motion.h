@@ -3,6 +3,7 @@
 #pragma once
 
 #include "config/config.h"
+#include "daemon/link/messages.h"
 
 #include <json-glib/json-glib.h>
 #include <stdint.h>
@@ -25,11 +26,6 @@ enum motion_reason {
     MOTION_REASON_COUNT,
 };
 
-// Pixels of the camera's picture; all 0: nothing.
-struct motion_box {
-    uint32_t x, y, width, height;
-};
-
 struct motion_event {
     enum motion_kind kind;
     enum motion_reason reason; // of an end
@@ -41,7 +37,7 @@ struct motion_event {
     int64_t wall_ns;       // at_ns by the clock of day, since 1970
     double share;          // moving pixels of the region's, 0..1, at at_ns
     double peak;           // the largest share up to then
-    struct motion_box box;
+    struct link_box box;
 };
 
 const char *motion_kind_name(enum motion_kind kind);       // "motion_started", "motion_ended"
@@ -51,6 +47,6 @@ const char *motion_reason_name(enum motion_reason reason); // "still", "no-signa
 char *motion_json(const struct motion_event *event);
 // Adds only its members, or only the member "box", to the object that `builder` is writing.
 void motion_add_members(JsonBuilder *builder, const struct motion_event *event);
-void motion_add_box(JsonBuilder *builder, const struct motion_box *box);
+void motion_add_box(JsonBuilder *builder, const struct link_box *box);
 // One message with its fields.
 void motion_log(const struct motion_event *event);

@@ -11,11 +11,6 @@ void regions_init(struct regions *regions, const char *camera, regions_event *ev
     snprintf(regions->camera, sizeof regions->camera, "%s", camera);
 }
 
-static struct motion_box box_of(const struct link_region *region)
-{
-    return (struct motion_box){region->x, region->y, region->width, region->height};
-}
-
 // The place for a new region: an unused one, or that of a region no longer shown. NULL: none is
 // free.
 static struct region *find_place(struct regions *regions)
@@ -86,7 +81,7 @@ static void tell(const struct regions *regions, const struct region *region, enu
 static void set_now(struct region *region, const struct link_region *now)
 {
     region->share = now->share;
-    region->box = box_of(now);
+    region->box = now->box;
     if (region->moving && region->peak < region->share) {
         region->peak = region->share;
     }
@@ -151,7 +146,7 @@ void regions_end_all(struct regions *regions, enum motion_reason reason)
         struct region *region = &regions->list[i];
 
         region->share = 0;
-        region->box = (struct motion_box){0};
+        region->box = (struct link_box){0};
         if (region->moving) {
             end(regions, region, reason, clock_now_ns());
         }
@@ -171,7 +166,7 @@ static bool is_told(const struct link_telemetry *telemetry, const char *name)
 static void hide(const struct regions *regions, struct region *region)
 {
     region->share = 0;
-    region->box = (struct motion_box){0};
+    region->box = (struct link_box){0};
     if (region->moving) {
         end(regions, region, MOTION_RECONFIGURED, clock_now_ns());
     }

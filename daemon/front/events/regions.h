@@ -14,13 +14,13 @@
 
 struct region {
     char name[40];
-    bool shown;            // the newest configuration has it, as far as is known
-    bool moving;           // an event is under way
-    uint64_t events;       // begun since edged was started
-    int64_t started_ns;    // of the last one; -1: none yet
-    double peak;           // of the last one
-    double share;          // as it is now
-    struct motion_box box; // the same
+    bool shown;          // the newest configuration has it, as far as is known
+    bool moving;         // an event is under way
+    uint64_t events;     // begun since edged was started
+    int64_t started_ns;  // of the last one; -1: none yet
+    double peak;         // of the last one
+    double share;        // as it is now
+    struct link_box box; // the same
 };
 
 // Called for each event, in order. `event` is valid only during the call.

@@ -209,7 +209,7 @@ static void add_stages(struct facts *facts, const struct link_telemetry *telemet
     facts_end(facts);
 }
 
-static void add_box(struct facts *facts, const struct motion_box *box)
+static void add_box(struct facts *facts, const struct link_box *box)
 {
     facts_begin(facts, "box");
     facts_add_count(facts, "x", box->x, NULL, NULL);

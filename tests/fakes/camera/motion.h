@@ -26,10 +26,7 @@ static inline void fill_region(const struct fake_motion *motion, struct link_reg
     if (motion->moving) {
         region->moving = 1;
         region->share = 0.25f;
-        region->x = 8;
-        region->y = 16;
-        region->width = 64;
-        region->height = 48;
+        region->box = (struct link_box){8, 16, 64, 48};
     }
 }
 

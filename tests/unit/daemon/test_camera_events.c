@@ -49,8 +49,10 @@ TEST(test_events_come_with_nobody_watching)
     assert_true(event->at_ns - event->started_ns >= 200 * NS_PER_MS);
     assert_true(event->at_ns <= clock_now_ns());
     assert_true(event->peak_share >= event->region.share && event->region.share >= 0.001F);
-    assert_true(event->region.width > 0 && event->region.x + event->region.width <= 160);
-    assert_true(event->region.y >= 120 && event->region.y + event->region.height <= 240);
+    assert_true(event->region.box.width > 0 &&
+                event->region.box.x + event->region.box.width <= 160);
+    assert_true(event->region.box.y >= 120 &&
+                event->region.box.y + event->region.box.height <= 240);
 
     const struct link_region *regions = front.telemetry.regions;
     assert_string_equal(regions[0].name, "low");

@@ -88,7 +88,7 @@ TEST(test_a_mask_says_where_the_region_is)
     assert_true(share_of(motion_watch, 1) == 0.5F);
     assert_int_equal(told, 2);
     assert_string_equal(last.region.name, "all");
-    assert_int_equal(motion_watch_region(motion_watch, 0)->width, 10);
+    assert_int_equal(motion_watch_region(motion_watch, 0)->box.width, 10);
     assert_null(motion_watch_region(motion_watch, 2));
     motion_watch_free(motion_watch);
 }
@@ -144,7 +144,7 @@ TEST(test_frames_of_another_size_are_not_compared)
     see(motion_watch, 44, 12, 2);
     assert_true(share_of(motion_watch, 0) == 0.5F);
     assert_int_equal(told, 1);
-    assert_int_equal(last.region.width, 22);
+    assert_int_equal(last.region.box.width, 22);
     motion_watch_free(motion_watch);
 }
 

@@ -45,16 +45,12 @@ static void say(struct fixture *fixture, enum link_event_kind kind, const char *
                 unsigned number)
 {
     bool started = kind == LINK_EVENT_MOTION_STARTED;
-    struct link_event event = {.kind = kind,
-                               .started_ns = 10 * number * SECOND,
-                               .at_ns = (10 * number + (started ? 1 : 4)) * SECOND,
-                               .peak_share = started ? 0.25f : 0.5f,
-                               .region = {.moving = started,
-                                          .share = started ? 0.25f : 0,
-                                          .x = 1,
-                                          .y = 2,
-                                          .width = 3,
-                                          .height = 4}};
+    struct link_event event = {
+        .kind = kind,
+        .started_ns = 10 * number * SECOND,
+        .at_ns = (10 * number + (started ? 1 : 4)) * SECOND,
+        .peak_share = started ? 0.25f : 0.5f,
+        .region = {.moving = started, .share = started ? 0.25f : 0, .box = {1, 2, 3, 4}}};
 
     snprintf(event.region.name, sizeof event.region.name, "%s", name);
     regions_take_event(&fixture->regions, &event);

@@ -96,8 +96,8 @@ TEST(test_what_is_told_of_an_event)
     assert_true(event.peak_share == 0.6F);
     assert_string_equal(event.region.name, "gate");
     assert_int_equal(event.region.moving, 1);
-    assert_int_equal(event.region.x, 10);
-    assert_int_equal(event.region.height, 3);
+    assert_int_equal(event.region.box.x, 10);
+    assert_int_equal(event.region.box.height, 3);
     assert_true(event.region.share == 0.1F);
 
     for (int64_t i = 4; i < 10; i++) {
@@ -108,7 +108,7 @@ TEST(test_what_is_told_of_an_event)
     assert_int_equal(event.at_ns, 9 * FRAME_NS);
     assert_true(event.peak_share == 0.7F);
     assert_int_equal(event.region.moving, 0);
-    assert_int_equal(event.region.width, 0);
+    assert_int_equal(event.region.box.width, 0);
     assert_true(event.region.share == 0);
 }
 
@@ -158,7 +158,7 @@ TEST(test_lost_frames_end_an_event_untold)
     check(&trigger, percents, "..(");
     trigger_reset(&trigger);
     assert_int_equal(trigger.region.moving, 0);
-    assert_int_equal(trigger.region.width, 0);
+    assert_int_equal(trigger.region.box.width, 0);
     assert_true(trigger.region.share == 0);
     check(&trigger, percents, "..(");
 }
