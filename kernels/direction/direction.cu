@@ -61,7 +61,7 @@ __device__ __forceinline__ octet make_octet(const direction_cuda &p, const sobel
 }
 
 // Rows from `y` to `end`, none read twice, the next one on its way while one is made; of gain 1 and
-// l2 two at a time, so that less is moved.
+// l2 two at a time, so that less is moved, from an even row on.
 template <class format, class target, bool VECTOR, bool DIRECT>
 __device__ __forceinline__ void make_column(const direction_cuda &p, uint32_t x, int y, int end,
                                             bool together)
@@ -85,7 +85,7 @@ __device__ __forceinline__ void make_column(const direction_cuda &p, uint32_t x,
             if (AHEAD) {
                 next = windows.load(y + i + 2);
             }
-            to.template store<VECTOR>(p, (y + i) % 2 == 0, make_octet<DIRECT>(p, rows));
+            to.template store<VECTOR>(p, DIRECT ? i == 0 : y % 2 == 0, make_octet<DIRECT>(p, rows));
             rows[0] = rows[1];
             rows[1] = rows[2];
         }
@@ -104,7 +104,7 @@ __device__ __forceinline__ void make_picture(const direction_cuda &p)
 
     begin_tables<target>(p);
     finish_tables();
-    if (vector && p.direct) {
+    if (vector && p.direct && p.job.rows % 2 == 0) {
         make_column<format, target, true, true>(p, x, y, end, together);
     } else if (vector) {
         make_column<format, target, true, false>(p, x, y, end, together);
