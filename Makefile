@@ -71,9 +71,9 @@ FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fakes/v4l2/fake_v4l2.c te
 JETSON_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fakes/jetson/*.c))
 # The programs with kernels in name only, for which that driver is enough: no nvcc is needed.
 FAKE_CUDA_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fakes/cuda/*.c))
-# Kernels whose threads share nothing, built for the CPU.
+# Kernels that blocks of one thread can compute, built for the CPU.
 FAKE_CUDA_KERNELS := $(addprefix $(BUILD)/tests/fakes/cuda/kernels/,$(addsuffix .o,blur/blur canny/canny convert/convert \
-                       demosaic/demosaic flip/flip gpu/point gradient/gradient morphology/morphology motion/motion \
+                       demosaic/demosaic direction/direction flip/flip gpu/point gradient/gradient morphology/morphology motion/motion \
                        overlay/mark overlay/overlay))
 FAKE_CUDA_IMAGES := $(BUILD)/tests/fakes/cuda/gpu_images.o
 FAKE_CUDA_PROGRAMS := $(PROGRAMS:$(BUILD)/%=$(BUILD)/tests/fakes/cuda/%)

@@ -14,7 +14,7 @@
 //   hang=KERNEL:N         the Nth launch of kernels whose name begins so never ends
 //   illegal=KERNEL:N      it touches an illegal address: the context is lost (700)
 //   slow=KERNEL:MS        every one takes so long
-//   wrong=KERNEL          every one gets a bit of its result wrong; selftest_* and direction only
+//   wrong=KERNEL          every one gets a bit of its result wrong; not levels and hysteresis
 //   trigger=FILE          a file that a running process looks for at each launch: hang=KERNEL,
 //                         illegal=KERNEL or refuse=KERNEL (701, once), done to the next launch that
 //                         it fits, when the file is removed

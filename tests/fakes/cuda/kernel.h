@@ -1,5 +1,5 @@
-// edged's kernels, computed by the CPU: those whose threads share nothing by their own .cu, the
-// others by what stands for them here, which reads and writes what the .cu would, and nothing else.
+// edged's kernels, computed by the CPU: most by their own .cu, the others by what stands for them
+// here, which reads and writes what the .cu would, and nothing else.
 #pragma once
 
 #include "tests/fakes/cuda/stream.h"
@@ -29,7 +29,6 @@ struct kernel_kind {
 
 // The kinds in files of their own, whose threads work together, in the order of the alphabet.
 #define KERNEL_KINDS(X)                                                                            \
-    X(direction)                                                                                   \
     X(hysteresis)                                                                                  \
     X(levels)                                                                                      \
     X(selftest)
@@ -50,11 +49,3 @@ void *kernel_touch_rows(const struct launch *launch, uint64_t address, size_t st
 // nothing is to be computed.
 bool kernel_covers(const struct launch *launch, uint32_t tile_width, uint32_t tile_height,
                    uint32_t width, uint32_t height);
-
-// The reader of gray and the bytes a pixel of the layout in a kernel's name, <kind>_<layout>_….
-struct kernel_luma {
-    void (*row)(const uint8_t *row, size_t width, uint8_t *gray);
-    size_t pixel_bytes;
-};
-
-struct kernel_luma kernel_luma_of(const char *name);

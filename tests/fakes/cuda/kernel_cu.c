@@ -1,9 +1,10 @@
-// The kernels whose threads share nothing: their .cu files, built for the CPU (cuda/), one thread
-// of the grid after the other. Before that each plane is looked up, so that none may lie where the
-// device has no business, and its device address becomes the CPU's.
+// Most kernels: their .cu files, built for the CPU (toolkit/), one thread of the grid after the
+// other, each a block of its own. Before that each plane is looked up, so that none may lie where
+// the device has no business, and its device address becomes the CPU's.
 #include "kernels/canny/canny_cuda.h"
 #include "kernels/convert/convert_cuda.h"
 #include "kernels/demosaic/demosaic_cuda.h"
+#include "kernels/direction/direction_cuda.h"
 #include "kernels/flip/flip_cuda.h"
 #include "kernels/gpu/point_cuda.h"
 #include "kernels/gradient/gradient_cuda.h"
@@ -131,6 +132,21 @@ static bool place_demosaic(const struct launch *launch, struct demosaic_cuda *p)
                  job->width * pixel_bytes(launch->name), job->height);
 }
 
+// direction_<layout>_<to>: the layout is not to be looked for in the whole name.
+static bool place_direction(const struct launch *launch, struct direction_cuda *p)
+{
+    const char *from = launch->name + strlen("direction_"), *to = strchr(from, '_') + 1;
+    struct gpu_job *job = &p->job;
+    char layout[8] = "";
+
+    memcpy(layout, from, (size_t)(to - 1 - from));
+    return place(launch, &p->thresholds, 0, THRESHOLDS_BYTES, 1) &&
+           place(launch, &p->colours, 0, sizeof(struct direction_cuda_colours), 1) &&
+           place(launch, &job->input[0], job->input_stride[0], job->width * pixel_bytes(layout),
+                 job->height) &&
+           place_picture(launch, to, job->output, job->output_stride, job->width, job->height);
+}
+
 // The output is as wide as the input is high where axes are swapped.
 static bool place_flip(const struct launch *launch, struct flip_cuda *p)
 {
@@ -230,6 +246,7 @@ static void begin_thread(const struct launch *launch, uint32_t x, uint32_t y)
                 kernel(p);                                                                         \
             }                                                                                      \
         }                                                                                          \
+        *(uint8_t *)(uintptr_t)((const struct gpu_job *)&p)->output[0] ^= launch->wrong;           \
         return 0;                                                                                  \
     }
 #include "tests/fakes/cuda/kernel_cu_list.h"

@@ -7,6 +7,8 @@
     KERNEL(name##_l1_limited, gradient)
 #define LAYOUT(layout)                                                                             \
     KERNEL(canny_##layout, canny)                                                                  \
+    KERNEL(direction_##layout##_nv12, direction)                                                   \
+    KERNEL(direction_##layout##_rgb3, direction)                                                   \
     KERNEL(point_gray_##layout##_full, point)                                                      \
     NORMS(gradient_##layout)                                                                       \
     KERNEL(gradient_##layout##_l2_binary, gradient)                                                \
@@ -42,6 +44,8 @@ MORPHOLOGY_CUDA_KERNELS(MORPHOLOGY)
 KERNEL(blur_3, blur)
 KERNEL(blur_5, blur)
 KERNEL(canny_planar_median, canny)
+KERNEL(direction_any_nv12, direction)
+KERNEL(direction_any_rgb3, direction)
 NORMS(gradient_scharr)
 NORMS(gradient_prewitt)
 NORMS(gradient_sobel5)

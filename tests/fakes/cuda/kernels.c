@@ -1,12 +1,9 @@
 // The table of edged's kernels, what they share, and the smallest one.
 #include "tests/fakes/cuda/kernel.h"
 
-#include "capture/pixel_format.h"
-#include "kernels/gray/gray.h"
 #include "tests/fakes/cuda/memory.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 void *kernel_touch_rows(const struct launch *launch, uint64_t address, size_t stride, size_t bytes,
@@ -25,26 +22,6 @@ bool kernel_covers(const struct launch *launch, uint32_t tile_width, uint32_t ti
     fprintf(stderr, "fake_cuda: %s: %u by %u threads leave out some of %u by %u pixels\n",
             launch->name, launch->threads_x, launch->threads_y, width, height);
     return false;
-}
-
-struct kernel_luma kernel_luma_of(const char *name)
-{
-    static const struct {
-        const char *layout, *format;
-        size_t pixel_bytes;
-    } layouts[] = {
-        {"planar", "GREY", 1}, {"yuyv", "YUYV", 2}, {"uyvy", "UYVY", 2},
-        {"rgb3", "RGB3", 3},   {"bgr3", "BGR3", 3}, {"xr24", "XR24", 4},
-    };
-    const char *layout = strchr(name, '_') + 1;
-
-    for (size_t i = 0; i < ARRAY_LENGTH(layouts); i++) {
-        if (strncmp(layout, layouts[i].layout, strlen(layouts[i].layout)) == 0) {
-            return (struct kernel_luma){gray_row_for(pixel_format_by_name(layouts[i].format)),
-                                        layouts[i].pixel_bytes};
-        }
-    }
-    abort(); // no kernel of the table is named so
 }
 
 static int run_probe(const struct launch *launch)

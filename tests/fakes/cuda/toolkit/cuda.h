@@ -1,6 +1,7 @@
 // Enough of CUDA C++ for a C++ compiler to build edged's kernels for the CPU, where fake_cuda runs
-// them one thread after the other. So it takes those whose threads share nothing. Each function
-// does what the CUDA programming guide and math API say of the one it is named after.
+// them one thread after the other, each a block of its own. So it takes those whose threads share
+// nothing, or what a block of one thread can make by itself. Each function does what the CUDA
+// programming guide and math API say of the one it is named after.
 #pragma once
 
 #include "tests/fakes/cuda/toolkit/thread.h"
@@ -16,6 +17,7 @@
 #define __global__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
+#define __shared__ static thread_local
 
 #define threadIdx fake_cuda_thread.thread
 #define blockIdx fake_cuda_thread.block
@@ -69,9 +71,12 @@ static inline float __uint_as_float(uint32_t bits)
     return value;
 }
 
+// There is one NaN.
 static inline float __fmaf_rn(float a, float b, float c)
 {
-    return fmaf(a, b, c);
+    float sum = fmaf(a, b, c);
+
+    return isnan(sum) ? __uint_as_float(0x7fffffff) : sum;
 }
 
 static inline uint32_t __funnelshift_r(uint32_t low, uint32_t high, uint32_t shift)
@@ -79,9 +84,9 @@ static inline uint32_t __funnelshift_r(uint32_t low, uint32_t high, uint32_t shi
     return (uint32_t)(((uint64_t)high << 32 | low) >> (shift & 31));
 }
 
-static inline uint32_t __funnelshift_lc(uint32_t low, uint32_t high, uint32_t shift)
+static inline uint32_t __funnelshift_l(uint32_t low, uint32_t high, uint32_t shift)
 {
-    return (uint32_t)(((uint64_t)high << 32 | low) << (shift < 32 ? shift : 32) >> 32);
+    return (uint32_t)(((uint64_t)high << 32 | low) << (shift & 31) >> 32);
 }
 
 // PTX prmt: a nibble of the selector names a byte of b:a, its highest bit asks for eight times that
@@ -169,8 +174,16 @@ template <class T> static inline T __dp2a_hi(T a, T b, T sum)
     return fake_cuda_dp2a(a, b, sum, 16);
 }
 
-// Of a warp of one thread.
-static inline bool __any_sync(uint32_t, bool predicate)
+// Of a block and a warp of one thread.
+static inline bool __all_sync(uint32_t, bool predicate)
 {
     return predicate;
+}
+
+static inline void __syncwarp()
+{
+}
+
+static inline void __syncthreads()
+{
 }

@@ -66,6 +66,16 @@ static inline float __high2float(half2 pair)
     return fake_cuda_widen(pair.high);
 }
 
+static inline half2 __low2half2(half2 pair)
+{
+    return {pair.low, pair.low};
+}
+
+static inline half2 __high2half2(half2 pair)
+{
+    return {pair.high, pair.high};
+}
+
 static inline half2 __hadd2(half2 a, half2 b)
 {
     return fake_cuda_pair(a, b, b, [](double x, double y, double) { return x + y; });

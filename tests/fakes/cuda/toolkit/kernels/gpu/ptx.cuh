@@ -3,16 +3,6 @@
 
 #include "tests/fakes/cuda/toolkit/cuda.h"
 
-static inline void load_byte_if(bool there, const uint8_t *from, uint32_t &word)
-{
-    word = there ? *from : word;
-}
-
-static inline uint32_t load_word_if(bool there, const uint32_t *from)
-{
-    return there ? *from : 0;
-}
-
 static inline uint32_t permute_signs(uint32_t a, uint32_t b, uint32_t selector)
 {
     return fake_cuda_permute(a, b, selector);
