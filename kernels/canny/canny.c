@@ -9,9 +9,11 @@
 
 #include "kernels/canny/hysteresis.h"
 #include "kernels/levels/levels.h"
+#include "kernels/stage/bits.h"
+#include "kernels/stage/compose.h"
 #include "kernels/stage/pool.h"
-#include "kernels/stage/rows.h"
 #include "kernels/stage/simd.h"
+#include "kernels/stage/stage.h"
 #include "kernels/stage/vec.h"
 
 #include <errno.h>
@@ -39,7 +41,6 @@ struct canny {
     struct hysteresis *hysteresis;        // owned
     struct pool *pool;                    // not owned; NULL: there is none
     struct lines lines[POOL_THREADS_MAX]; // by thread
-    uint8_t pixels[2][256][8];            // of 8 bits; in full range and in limited
 };
 
 // 32767 is where OpenCV limits thresholds; every limit from SUPPRESS_REACH on is the same.
@@ -103,15 +104,6 @@ static int make_lines(const struct canny *canny, struct lines *lines)
     return 0;
 }
 
-static void make_pixels(uint8_t (*pixels)[8], uint8_t flat, uint8_t edge)
-{
-    for (unsigned bits = 0; bits < 256; bits++) {
-        for (unsigned x = 0; x < 8; x++) {
-            pixels[bits][x] = bits >> x & 1 ? edge : flat;
-        }
-    }
-}
-
 static void finish(struct stage *stage)
 {
     struct canny *canny = stage->state;
@@ -125,15 +117,16 @@ static void finish(struct stage *stage)
 // A picture that is looked at.
 struct look_job {
     const struct canny *canny;
-    const struct row_source *source;
+    const uint8_t *plane;
+    size_t stride;
 };
 
 // Row `y` of the picture, the border replicated.
-static const uint8_t *gray_at(const struct look_job *job, unsigned worker, int64_t y)
+static const uint8_t *gray_at(const struct look_job *job, int64_t y)
 {
     uint32_t last = job->canny->height - 1;
 
-    return row_source_at(job->source, worker, (uint32_t)(y < 0 ? 0 : y < last ? y : last));
+    return job->plane + (size_t)(y < 0 ? 0 : y < last ? y : last) * job->stride;
 }
 
 static const struct suppress_row *row_at(const struct canny *canny, const struct lines *lines,
@@ -153,18 +146,6 @@ static void add_candidates(const struct canny *canny, const struct lines *lines,
     hysteresis_add_row(canny->hysteresis, first, y);
 }
 
-// Gray that has to be made is made twice: here, and row by row where it is used.
-static void measure_median(struct canny *canny, const struct look_job *job)
-{
-    struct levels levels = {0};
-
-    row_source_begin(job->source, 0, 0, 0, canny->height);
-    for (uint32_t y = 0; y < canny->height; y++) {
-        levels_add_row(&levels, gray_at(job, 0, y), canny->width);
-    }
-    canny->limits = canny_limits_by_median(levels_sum(&levels));
-}
-
 // The gradients of one row more on either side decide about the candidates of a band.
 static void find_candidates(void *context, unsigned worker, uint32_t first, uint32_t end)
 {
@@ -174,11 +155,10 @@ static void find_candidates(void *context, unsigned worker, uint32_t first, uint
     uint32_t top = first > 0 ? first - 1 : 0,
              bottom = end < canny->height ? end : canny->height - 1;
 
-    row_source_begin(job->source, worker, top > 0 ? top - 1 : 0, first, end);
     for (uint32_t y = top; y <= bottom; y++) {
-        suppress_measure(canny->vectors, gray_at(job, worker, (int64_t)y - 1),
-                         gray_at(job, worker, y), gray_at(job, worker, (int64_t)y + 1),
-                         canny->width, &lines->columns, row_at(canny, lines, y));
+        suppress_measure(canny->vectors, gray_at(job, (int64_t)y - 1), gray_at(job, y),
+                         gray_at(job, (int64_t)y + 1), canny->width, &lines->columns,
+                         row_at(canny, lines, y));
         if (y > first) {
             add_candidates(canny, lines, first, y - 1);
         }
@@ -188,51 +168,33 @@ static void find_candidates(void *context, unsigned worker, uint32_t first, uint
     }
 }
 
-static void look(struct stage *stage, const struct row_source *source)
+static void look(struct stage *stage, const uint8_t *plane, size_t stride, uint32_t first,
+                 uint32_t end)
 {
     struct canny *canny = stage->state;
-    struct look_job job = {canny, source};
+    struct look_job job = {canny, plane, stride};
 
+    (void)first;
+    (void)end;
     if (canny->by_median) {
-        measure_median(canny, &job);
+        uint32_t histogram[256];
+
+        levels_count(canny->pool, plane, stride, canny->width, canny->height, histogram);
+        canny->limits = canny_limits_by_median(histogram);
     }
     pool_run(canny->pool, canny->height, find_candidates, &job);
     hysteresis_finish(canny->hysteresis);
 }
 
-// Most words of a real picture hold no edge.
-static void write_word(const uint8_t (*pixels)[8], uint64_t edges, size_t width, uint8_t *output)
-{
-    if (edges == 0) {
-        memset(output, pixels[0][0], width);
-        return;
-    }
-    for (; width >= 8; width -= 8, output += 8, edges >>= 8) {
-        memcpy(output, pixels[edges & 255], 8);
-    }
-    memcpy(output, pixels[edges & 255], width);
-}
-
-static void write_row(const struct canny *canny, bool limited, uint32_t y, uint8_t *output)
-{
-    const uint64_t *edges = hysteresis_edges(canny->hysteresis, y);
-    size_t x = 0;
-
-    for (; x + SUPPRESS_BLOCK <= canny->width; x += SUPPRESS_BLOCK) {
-        write_word(canny->pixels[limited], *edges++, SUPPRESS_BLOCK, output + x);
-    }
-    if (x < canny->width) {
-        write_word(canny->pixels[limited], *edges, canny->width - x, output + x);
-    }
-}
-
 static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                                  uint32_t width, void *scratch, uint8_t *output)
 {
+    const struct canny *canny = stage->state;
+
     (void)rows;
-    (void)width;
     (void)scratch;
-    write_row(stage->state, stage->limited, y, output);
+    bits_write(hysteresis_edges(canny->hysteresis, y), width, stage->limited ? compose_luma(0) : 0,
+               stage->limited ? compose_luma(255) : 255, output);
     return STAGE_WRITTEN;
 }
 
@@ -248,8 +210,6 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     canny->by_median = setup->options->thresholds == CONFIG_THRESHOLDS_MEDIAN;
     canny->limits = canny_limits(setup->options->low, setup->options->high);
     canny->vectors = vec_supported();
-    make_pixels(canny->pixels[0], 0, 255);
-    make_pixels(canny->pixels[1], 16, 235);
     stage->run_row = run_row;
     canny->pool = setup->pool;
     for (unsigned i = 0; i < pool_threads(canny->pool) && r == 0; i++) {

@@ -251,36 +251,14 @@ void meter_begin(struct meter *meter, const struct frame *frame)
     }
 }
 
-// What erosion leaves of row `y`, into meter->row. False: nothing.
-static bool erode_row(struct meter *meter, const struct detector *detector, uint32_t y)
-{
-    const struct moved *moved = meter->thresholds[detector->threshold].moved;
-    uint32_t erode = detector->erode, below = meter->layout.height - 1 - y;
-    uint32_t first = y - (erode < y ? erode : y), last = y + (erode < below ? erode : below);
-
-    for (uint32_t other = first; other <= last; other++) {
-        const uint64_t *row = moved_row(moved, other);
-
-        if (!row) {
-            return false;
-        }
-        if (other == first) {
-            memcpy(meter->row, row, meter->words * sizeof *row);
-        } else {
-            bits_and(meter->row, row, meter->words);
-        }
-    }
-    bits_erode_row(meter->row, meter->layout.width, erode);
-    return true;
-}
-
 // What is left of each row, for the regions of that detector.
 static void detect(struct meter *meter, size_t index)
 {
     const struct detector *detector = &meter->detectors[index];
+    const struct moved *moved = meter->thresholds[detector->threshold].moved;
 
     for (uint32_t y = detector->top; y < detector->bottom; y++) {
-        bool left = erode_row(meter, detector, y);
+        bool left = moved_erode(moved, y, detector->erode, meter->row);
 
         for (size_t i = 0; i < meter->region_count && left; i++) {
             if (meter->regions[i].detector == index) {

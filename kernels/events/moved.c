@@ -3,6 +3,7 @@
 #include "kernels/difference/difference.h"
 #include "kernels/graph/plan.h"
 #include "kernels/stage/rows.h"
+#include "kernels/stage/simd.h"
 
 #include <errno.h>
 
@@ -13,7 +14,9 @@ struct moved {
     struct node *nodes[NODES_MAX]; // owned references; the last one is the difference
     unsigned count;
     struct stage stages[NODES_MAX]; // the nodes', whose states they have
-    struct rows *rows;              // owned; computes them where no view does
+    struct rows *rows;              // owned; make gray where no view does; NULL: the camera does
+    uint8_t *band;                  // owned; of that gray, which need not leave the cache
+    size_t stride;
 };
 
 static struct node *end_of(const struct moved *moved)
@@ -59,10 +62,15 @@ int moved_new(struct graph *graph, const struct frame_layout *camera, int thresh
     }
     moved->graph = graph;
     r = get_nodes(moved, camera, threshold);
-    r = r ? r : difference_note_bits(&end_of(moved)->stage);
-    r = r ? r
-          : rows_new_source(moved->stages, moved->count, camera->width, camera->height,
-                            &moved->rows);
+    r = r ? r : difference_watch(&end_of(moved)->stage);
+    if (r == 0 && moved->count > 1) {
+        moved->stride =
+            ((size_t)camera->width + SIMD_CACHE_LINE - 1) / SIMD_CACHE_LINE * SIMD_CACHE_LINE;
+        moved->band = aligned_alloc(SIMD_CACHE_LINE, moved->stride * ROWS_BAND);
+        r = moved->band ? rows_new(moved->stages, moved->count - 1, camera->width, camera->height,
+                                   &moved->rows)
+                        : -ENOMEM;
+    }
     if (r) {
         moved_free(moved);
         return -ENOMEM;
@@ -77,6 +85,7 @@ void moved_free(struct moved *moved)
         return;
     }
     rows_free(moved->rows);
+    free(moved->band);
     while (moved->count > 0) {
         struct node *node = moved->nodes[--moved->count];
 
@@ -99,8 +108,9 @@ void moved_begin(struct moved *moved, const struct bits_limits *limits)
 void moved_run(struct moved *moved, const struct frame *frame, uint32_t first, uint32_t end)
 {
     struct run_counts *counts = graph_counts(moved->graph);
-    const struct row_source source = {moved->rows, frame_plane(frame, 0),
-                                      frame->layout.planes[0].stride};
+    const uint8_t *plane = frame_plane(frame, 0);
+    size_t stride = frame->layout.planes[0].stride;
+    struct stage difference = end_of(moved)->stage;
 
     if (end_of(moved)->number == graph_frame(moved->graph)) {
         counts->shared[STAGE_DIFFERENCE]++;
@@ -112,20 +122,23 @@ void moved_run(struct moved *moved, const struct frame *frame, uint32_t first, u
         end = frame->layout.height;
     }
     for (unsigned i = 0; i < moved->count; i++) {
-        struct stage *stage = &moved->stages[i];
-
-        if (stage->ops->begin) {
-            stage->ops->begin(stage, frame, NULL);
-        }
         counts->runs[moved->nodes[i]->step.kind]++;
     }
-    row_source_begin(&source, 0, first, first, end);
-    for (uint32_t y = first; y < end; y++) {
-        row_source_at(&source, 0, y);
+    difference_skip(&difference, 0, first);
+    difference_skip(&difference, end, frame->layout.height);
+    for (uint32_t y = first, next; y < end; y = next) {
+        const uint8_t *rows = plane + y * stride;
+
+        next = moved->rows && end - y > ROWS_BAND ? y + ROWS_BAND : end;
+        if (moved->rows) {
+            rows_run(moved->rows, rows, stride, moved->band, moved->stride, 0, next - y);
+        }
+        difference.ops->look(&difference, moved->rows ? moved->band : rows,
+                             moved->rows ? moved->stride : stride, y, next);
     }
 }
 
-const uint64_t *moved_row(const struct moved *moved, uint32_t y)
+bool moved_erode(const struct moved *moved, uint32_t y, unsigned times, uint64_t *row)
 {
-    return difference_bits(&end_of(moved)->stage, y);
+    return difference_erode(&end_of(moved)->stage, true, y, times, row);
 }

@@ -24,5 +24,6 @@ bool moved_is_shared(const struct moved *moved);
 void moved_begin(struct moved *moved, const struct bits_limits *limits);
 // Rows first..end-1 of that frame, behind the views.
 void moved_run(struct moved *moved, const struct frame *frame, uint32_t first, uint32_t end);
-// Row `y` of them; NULL: nothing in it has moved. Valid until the next graph_begin().
-const uint64_t *moved_row(const struct moved *moved, uint32_t y);
+// What `times` erosions leave of row `y` of them, into `row`; false: nothing. Until the next
+// graph_begin().
+bool moved_erode(const struct moved *moved, uint32_t y, unsigned times, uint64_t *row);

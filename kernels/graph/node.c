@@ -115,7 +115,7 @@ void node_set_active(struct node *node, bool active)
 
 void node_forget(struct node *node)
 {
-    if (node->stage.remembers) {
-        node->stage.ops->begin(&node->stage, NULL, NULL);
+    if (node->stage.ops && node->stage.ops->forget) {
+        node->stage.ops->forget(&node->stage);
     }
 }

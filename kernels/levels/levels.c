@@ -1,11 +1,32 @@
 #include "kernels/levels/levels.h"
 
-void levels_add_row(struct levels *levels, const uint8_t *row, uint32_t width)
+#include "kernels/stage/pool.h"
+#include "kernels/stage/simd.h"
+
+#include <string.h>
+
+// Neighbouring pixels are often alike, and adding to a counter has to wait for the addition before
+// it. So four neighbours have a table each.
+#define TABLES 4
+
+// What one thread has counted.
+struct levels {
+    _Alignas(SIMD_CACHE_LINE) uint32_t tables[TABLES][256];
+};
+
+struct levels_job {
+    const uint8_t *plane;
+    size_t stride;
+    uint32_t width;
+    struct levels *levels; // by thread
+};
+
+static void count_row(struct levels *levels, const uint8_t *row, uint32_t width)
 {
     uint32_t x = 0;
 
-    for (; x + LEVELS_TABLES <= width; x += LEVELS_TABLES) {
-        for (unsigned i = 0; i < LEVELS_TABLES; i++) {
+    for (; x + TABLES <= width; x += TABLES) {
+        for (unsigned i = 0; i < TABLES; i++) {
             levels->tables[i][row[x + i]]++;
         }
     }
@@ -14,12 +35,27 @@ void levels_add_row(struct levels *levels, const uint8_t *row, uint32_t width)
     }
 }
 
-const uint32_t *levels_sum(struct levels *levels)
+static void count_rows(void *context, unsigned worker, uint32_t first, uint32_t end)
 {
-    for (unsigned i = 0; i < 256; i++) {
-        for (unsigned k = 1; k < LEVELS_TABLES; k++) {
-            levels->tables[0][i] += levels->tables[k][i];
+    const struct levels_job *job = context;
+
+    for (uint32_t y = first; y < end; y++) {
+        count_row(&job->levels[worker], job->plane + y * job->stride, job->width);
+    }
+}
+
+void levels_count(struct pool *pool, const uint8_t *plane, size_t stride, uint32_t width,
+                  uint32_t height, uint32_t ret_histogram[256])
+{
+    struct levels levels[POOL_THREADS_MAX];
+    unsigned threads = pool_threads(pool);
+
+    memset(levels, 0, threads * sizeof *levels);
+    pool_run(pool, height, count_rows, &(struct levels_job){plane, stride, width, levels});
+    for (unsigned value = 0; value < 256; value++) {
+        ret_histogram[value] = 0;
+        for (unsigned i = 0; i < threads * TABLES; i++) {
+            ret_histogram[value] += levels[i / TABLES].tables[i % TABLES][value];
         }
     }
-    return levels->tables[0];
 }

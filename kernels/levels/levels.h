@@ -1,19 +1,12 @@
-// How often each level of gray occurs: the histogram of a picture, row by row.
-//
-// Neighbouring pixels are often alike, and adding to a counter has to wait for the addition before
-// it. So four neighbours have a table each.
+// How often each level of gray occurs: the histogram of a picture.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
-#define LEVELS_TABLES 4
+struct pool;
 
-struct levels {
-    uint32_t tables[LEVELS_TABLES][256]; // zeroed before a picture
-};
-
-// Counts the `width` pixels of one row.
-void levels_add_row(struct levels *levels, const uint8_t *row, uint32_t width);
-// The histogram of all rows that were added: 256 counts, owned by `levels`, to which no row is
-// added any more.
-const uint32_t *levels_sum(struct levels *levels);
+// Counts the pixels of `height` rows of `width`, `stride` bytes apart, with the threads of `pool`;
+// NULL: with the caller's alone.
+void levels_count(struct pool *pool, const uint8_t *plane, size_t stride, uint32_t width,
+                  uint32_t height, uint32_t ret_histogram[256]);

@@ -95,6 +95,7 @@ static int init_erode(struct stage *stage, const struct stage_setup *setup, stru
     (void)error;
     *(struct morphology *)stage->state =
         (struct morphology){least_of_rows, least_of_more, times, true};
+    stage->erosions = times;
     set_rows(stage, setup);
     return 0;
 }

@@ -4,6 +4,7 @@
 // pixel belong to no pixel.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,8 +20,10 @@ static inline size_t bits_words(size_t width)
     return (width + BITS_WORD - 1) / BITS_WORD;
 }
 
-// Sets the bits of pixels that are 255 in a row of 0 and 255 alone.
-void bits_pack(const uint8_t *restrict mask, size_t width, uint64_t *restrict bits);
+// Sets the bits of pixels with |gray - previous| > threshold and clears the others; then `previous`
+// holds what `gray` does. Returns whether any bit is set.
+bool bits_differ(const uint8_t *restrict gray, uint8_t *restrict previous, size_t width,
+                 uint8_t threshold, uint64_t *restrict bits);
 // Sets the bits of pixels with gray < low[previous] or gray > high[previous].
 void bits_leave(const uint8_t *restrict gray, const uint8_t *restrict previous,
                 const struct bits_limits *limits, size_t width, uint64_t *restrict bits);
@@ -34,3 +37,7 @@ void bits_and(uint64_t *restrict bits, const uint64_t *restrict other, size_t wo
 // Adds the bits set in both rows to `columns`; returns how many there are.
 size_t bits_count(const uint64_t *restrict bits, const uint64_t *restrict mask, size_t words,
                   uint64_t *restrict columns);
+
+// Writes `width` bytes: `set` where a bit is set, else `clear`, which is less.
+void bits_write(const uint64_t *restrict bits, size_t width, uint8_t clear, uint8_t set,
+                uint8_t *restrict output);

@@ -20,7 +20,6 @@ _Static_assert(2 * STAGE_RADIUS_MAX + 2 * RING_ROWS_AT_ONCE - 1 <= RING_ROWS_MAX
 struct row_stage {
     struct stage stage; // a copy
     uint32_t at_once;   // rows that it makes in one go, if it gets to
-    uint32_t reach;     // rows beyond a slice that are computed for it
     void *scratch;
     uint8_t *ring;      // rows that lie ring_stride apart; for the last stage the output plane
     size_t ring_stride; // bytes
@@ -34,7 +33,6 @@ struct rows {
     uint32_t width, height;
     const uint8_t *input;
     size_t input_stride;
-    uint32_t first, end; // of the slice
     unsigned count;
     struct row_stage row_stages[ROWS_STAGES_MAX];
     uint8_t *memory; // owned; all rings and scratch areas
@@ -42,8 +40,7 @@ struct rows {
     // What the other threads of the pool compute with.
     const struct stage *stages;
     unsigned stage_count;
-    uint32_t kept;     // rows that the last stage keeps; 0: it writes a plane
-    struct pool *pool; // not owned; NULL: there is none
+    struct pool *pool;                         // not owned; NULL: there is none
     struct rows *others[POOL_THREADS_MAX - 1]; // owned; NULL beyond the pool's threads
 };
 
@@ -60,7 +57,7 @@ static size_t align_up(size_t bytes)
     return (bytes + SIMD_CACHE_LINE - 1) / SIMD_CACHE_LINE * SIMD_CACHE_LINE;
 }
 
-// A row_stage for each stage, but for a last one that composes what the one before it makes.
+// A row_stage for each stage, but for those that the one before them does as well.
 static void choose_row_stages(struct rows *rows, const struct stage *stages, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -68,17 +65,16 @@ static void choose_row_stages(struct rows *rows, const struct stage *stages, uns
 
         row_stage->stage = stages[i];
         row_stage->at_once = stages[i].run_rows ? RING_ROWS_AT_ONCE : 1;
+        if (i + 1 < count && stages[i + 1].erosions > 0 && stages[i].erodes) {
+            row_stage->stage.eroded = stages[++i].erosions;
+        }
         if (i + 1 < count && stages[i + 1].ops == &compose_ops) {
             row_stage->stage.limited = true;
             i++;
         }
     }
-    if (rows->count == 1 && rows->kept == 0 && rows->row_stages[0].stage.run_rows) {
+    if (rows->count == 1 && rows->row_stages[0].stage.run_rows) {
         rows->row_stages[0].at_once = STAGE_ROWS_MAX;
-    }
-    for (unsigned i = rows->count, reach = rows->kept > 0 ? rows->kept - 1 : 0; i-- > 0;) {
-        rows->row_stages[i].reach = reach;
-        reach += rows->row_stages[i].stage.radius;
     }
 }
 
@@ -87,7 +83,7 @@ static void choose_row_stages(struct rows *rows, const struct stage *stages, uns
 static uint32_t ring_rows(const struct rows *rows, unsigned index)
 {
     const struct row_stage *row_stage = &rows->row_stages[index];
-    uint32_t wanted = rows->kept, power = 1;
+    uint32_t wanted = 0, power = 1;
 
     if (index + 1 < rows->count) {
         wanted = 2 * row_stage[1].stage.radius + row_stage[1].at_once;
@@ -98,8 +94,8 @@ static uint32_t ring_rows(const struct rows *rows, unsigned index)
     return wanted > 0 ? power : 0;
 }
 
-static int make(const struct stage *stages, unsigned count, uint32_t width, uint32_t height,
-                uint32_t kept, struct rows **ret_rows)
+int rows_new(const struct stage *stages, unsigned count, uint32_t width, uint32_t height,
+             struct rows **ret_rows)
 {
     struct rows *rows = calloc(1, sizeof *rows);
     size_t size = 0;
@@ -110,7 +106,6 @@ static int make(const struct stage *stages, unsigned count, uint32_t width, uint
     }
     rows->width = width;
     rows->height = height;
-    rows->kept = kept;
     rows->stages = stages;
     rows->stage_count = count;
     choose_row_stages(rows, stages, count);
@@ -138,18 +133,6 @@ static int make(const struct stage *stages, unsigned count, uint32_t width, uint
     return 0;
 }
 
-int rows_new(const struct stage *stages, unsigned count, uint32_t width, uint32_t height,
-             struct rows **ret_rows)
-{
-    return make(stages, count, width, height, 0, ret_rows);
-}
-
-int rows_new_source(const struct stage *stages, unsigned count, uint32_t width, uint32_t height,
-                    struct rows **ret_rows)
-{
-    return make(stages, count, width, height, ROWS_KEPT, ret_rows);
-}
-
 void rows_free(struct rows *rows)
 {
     if (rows) {
@@ -165,8 +148,8 @@ int rows_set_pool(struct rows *rows, struct pool *pool)
 {
     rows->pool = pool;
     for (unsigned i = 1; i < pool_threads(pool); i++) {
-        int r = make(rows->stages, rows->stage_count, rows->width, rows->height, rows->kept,
-                     &rows->others[i - 1]);
+        int r = rows_new(rows->stages, rows->stage_count, rows->width, rows->height,
+                         &rows->others[i - 1]);
 
         if (r < 0) {
             return r;
@@ -204,26 +187,10 @@ static void note_result(struct rows *rows, struct row_stage *row_stage, enum sta
     bool plane = row_stage->ring_mask == UINT32_MAX;
 
     if (result == STAGE_BLACK && (plane || rows->width > STAGE_BLACK_WIDTH_MAX)) {
-        memset(ring_row(row_stage, y), 0, rows->width);
+        memset(ring_row(row_stage, y), row_stage->stage.limited ? compose_luma(0) : 0, rows->width);
     } else if (!plane) {
         row_stage->black = (row_stage->black & ~(UINT32_C(1) << bit)) | (uint32_t)result << bit;
     }
-}
-
-// Makes row `y` of a stage, which keeps those of the slice. Near its ends, where the picture goes
-// on, they are computed for the slices beside it, too.
-static enum stage_result make_row(const struct rows *rows, const struct row_stage *row_stage,
-                                  const uint8_t *const *inputs, uint32_t y, uint8_t *output)
-{
-    const struct stage *stage = &row_stage->stage;
-    bool above = rows->first > 0 && y < rows->first + row_stage->reach;
-    bool below = rows->end < rows->height && y + row_stage->reach >= rows->end;
-
-    if (!stage->remembers || y < rows->first || y >= rows->end) {
-        return stage->run_row(stage, inputs, y, rows->width, row_stage->scratch, output);
-    }
-    return stage->ops->keep_row(stage, inputs, y, rows->width, above || below, row_stage->scratch,
-                                output);
 }
 
 // Computes `count` rows from the stage's next one on.
@@ -232,6 +199,7 @@ static void run(struct rows *rows, struct row_stage *row_stage, const uint8_t *c
 {
     const struct stage *stage = &row_stage->stage;
     uint32_t y = row_stage->next;
+    enum stage_result result = STAGE_WRITTEN;
     uint8_t *outputs[STAGE_ROWS_MAX];
 
     for (unsigned i = 0; i < count; i++) {
@@ -240,10 +208,13 @@ static void run(struct rows *rows, struct row_stage *row_stage, const uint8_t *c
     if (stage->run_rows) {
         stage->run_rows(stage, inputs, y, count, rows->width, row_stage->scratch, outputs);
     } else {
-        note_result(rows, row_stage, make_row(rows, row_stage, inputs, y, outputs[0]));
+        result = stage->run_row(stage, inputs, y, rows->width, row_stage->scratch, outputs[0]);
+        note_result(rows, row_stage, result);
     }
-    for (unsigned i = 0; i < count && stage->limited && !stage->ops->limits; i++) {
-        compose_in_place(outputs[i], rows->width);
+    if (stage->limited && !stage->ops->limits && result == STAGE_WRITTEN) {
+        for (unsigned i = 0; i < count; i++) {
+            compose_in_place(outputs[i], rows->width);
+        }
     }
 }
 
@@ -291,8 +262,6 @@ static void run_slice(struct rows *rows, const struct planes *planes, uint32_t f
 
     rows->input = planes->input;
     rows->input_stride = planes->input_stride;
-    rows->first = first;
-    rows->end = end;
     last->ring = planes->output;
     last->ring_stride = planes->output_stride;
     begin_at(rows, first, end);
@@ -327,37 +296,4 @@ void rows_run(struct rows *rows, const uint8_t *input, size_t input_stride, uint
     if (first < end) {
         pool_run(rows->pool, end - first, run_task, &job);
     }
-}
-
-void row_source_begin(const struct row_source *source, unsigned worker, uint32_t start,
-                      uint32_t first, uint32_t end)
-{
-    struct rows *rows = source->rows ? rows_of(source->rows, worker) : NULL;
-
-    if (rows) {
-        uint32_t below = rows->height - end;
-
-        rows->input = source->plane;
-        rows->input_stride = source->stride;
-        rows->first = first;
-        rows->end = end;
-        // No further than row_stage.reach: beyond it other threads keep rows in place.
-        begin_at(rows, start, end + (below < ROWS_KEPT - 1 ? below : ROWS_KEPT - 1));
-    }
-}
-
-const uint8_t *row_source_at(const struct row_source *source, unsigned worker, uint32_t y)
-{
-    struct rows *rows;
-    struct row_stage *last;
-
-    if (!source->rows) {
-        return source->plane + y * source->stride;
-    }
-    rows = rows_of(source->rows, worker);
-    last = &rows->row_stages[rows->count - 1];
-    if (last->next <= y) {
-        advance(rows, rows->count - 1, y);
-    }
-    return made_row(last, y);
 }

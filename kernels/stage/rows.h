@@ -9,18 +9,11 @@
 #include "kernels/stage/stage.h"
 
 #define ROWS_STAGES_MAX 32
-// Rows that a source keeps: the one asked for and the two before it.
-#define ROWS_KEPT 3
-
+// Rows that are made at once for a stage that looks at them in bands: few, so that the memory
+// brings what they are made of and what they are compared with at the same time.
+#define ROWS_BAND 4
 struct pool;
 struct rows;
-
-// Rows of a picture for a stage that looks at them, each thread of a pool at a band of its own.
-struct row_source {
-    struct rows *rows;    // makes them, of rows_new_source(); NULL: they are those of the plane
-    const uint8_t *plane; // row 0 of what they are made from, or are
-    size_t stride;        // bytes
-};
 
 // For `count` (1..ROWS_STAGES_MAX) row stages over pictures of `width` x `height` pixels. The
 // stages are not owned and outlive the runner. -ENOMEM.
@@ -36,14 +29,3 @@ int rows_set_pool(struct rows *rows, struct pool *pool);
 // first stage reads, `output` row 0 of the one the last stage writes; strides in bytes.
 void rows_run(struct rows *rows, const uint8_t *input, size_t input_stride, uint8_t *output,
               size_t output_stride, uint32_t first, uint32_t end);
-
-// For a row_source: a runner that keeps a few rows instead of writing a plane. -ENOMEM.
-int rows_new_source(const struct stage *stages, unsigned count, uint32_t width, uint32_t height,
-                    struct rows **ret_rows);
-
-// Thread number `worker` of the pool (0 without one) looks at rows first..end-1, as no other does,
-// and asks for rows from `start` on: ROWS_KEPT - 1 more on either side at most.
-void row_source_begin(const struct row_source *source, unsigned worker, uint32_t start,
-                      uint32_t first, uint32_t end);
-// Row `y`. Of rows that are made, y goes up, and down by two at most.
-const uint8_t *row_source_at(const struct row_source *source, unsigned worker, uint32_t y);

@@ -3,11 +3,11 @@
 // A row stage computes one output row from 2 * radius + 1 input rows and nothing else, or several
 // in one go, so the view runner streams rows through a chain of them while they are in the cache,
 // and any slice of rows can be computed by itself. Some have to look at all rows of their input
-// before they can make the first of theirs. A frame stage sees the whole input frame. All rows are
-// 8 bit; where a stage's row is its input's plane 0 in place, no row is copied. A stage is const
-// while it runs: what changes with every frame changes in begin(), what changes with every row
-// lives in the scratch memory the runner provides, one for each thread. Several threads may compute
-// rows of one picture, and the same row, too.
+// before they can make the first of theirs; what comes before them is then computed into a plane. A
+// frame stage sees the whole input frame. All rows are 8 bit; where a stage's row is its input's
+// plane 0 in place, no row is copied. A stage is const while it runs: what changes with every frame
+// changes in begin(), what changes with every row lives in the scratch memory the runner provides,
+// one for each thread. Several threads may compute rows of one picture, and the same row, too.
 #pragma once
 
 #include "capture/frame.h"
@@ -18,7 +18,6 @@
 
 struct pool;
 struct stage;
-struct row_source;
 
 // What a stage is made for.
 struct stage_setup {
@@ -56,18 +55,17 @@ struct stage_ops {
     int (*init)(struct stage *stage, const struct stage_setup *setup, struct error *error);
     void (*finish)(struct stage *stage); // NULL: nothing to do
     // Called once before a frame's rows are computed, with the frames of the view; `output` is the
-    // one that the last stage writes. NULL: nothing to do. Of a stage that remembers also called
-    // between frames, without any: the next one has none before it, as the first.
+    // one that the last stage writes. NULL: nothing to do.
     void (*begin)(struct stage *stage, const struct frame *input, struct frame *output);
-    // Row stage with `looks` set. Called once a frame, after begin() and before its first row, with
-    // the rows of its input, which run_row() is then not given. Rows of a plane stay where they are
-    // until the frame's last row is made.
-    void (*look)(struct stage *stage, const struct row_source *source);
-    // Row stage that remembers: it keeps rows of its input for the next frame. Called once for each
-    // row of a frame, and makes the row as run_row() does. `at_border`: of a slice; such a row may
-    // also be passed to run_row(), at any time, and all others are not.
-    enum stage_result (*keep_row)(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                                  uint32_t width, bool at_border, void *scratch, uint8_t *output);
+    // Row stage with `looks` set. Called in every frame, after begin() and before its first row,
+    // with rows first..end-1 of what it reads; `rows` is row `first`. They are all rows, which stay
+    // as they are until the frame's last row is made; or, of a stage with `looks_in_bands`, some.
+    void (*look)(struct stage *stage, const uint8_t *rows, size_t stride, uint32_t first,
+                 uint32_t end);
+    bool looks_in_bands; // once a row is looked at the stage does not need it any more
+    // Called between frames of a stage that knows of the frame before: the next one has none before
+    // it, as the first. NULL: it knows nothing.
+    void (*forget)(struct stage *stage);
     bool limits; // run_row() or run_rows() heed `limited`; without, the runner does that to their
                  // rows
     // Frame stage. Writes output rows first..end-1 of every plane, of plane 0 alone where the
@@ -83,7 +81,9 @@ struct stage {
     // replicates the border.
     unsigned radius;
     bool looks;           // there is no row before look()
-    bool remembers;       // it knows of the frame before
+    unsigned erosions;    // it is so many erosions (morphology.h) and nothing else; 0: it is not
+    bool erodes;          // run_row() heeds `eroded`
+    unsigned eroded;      // how many erosions there are of the rows
     bool limited;         // the rows become limited range luma (compose.h)
     size_t scratch_bytes; // of memory, aligned to 64, that run_row() wants. What it holds is of no
                           // meaning from one call to the next

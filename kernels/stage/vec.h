@@ -229,6 +229,38 @@ VEC vec_bytes vec_pack(vec_pair roots)
 {
     return (vec_bytes)_mm256_packus_epi16((__m256i)roots.first, (__m256i)roots.second);
 }
+// A bit for each of 64 pixels: whether |a - b| > threshold.
+VEC uint64_t vec_differ(const uint8_t *a, const uint8_t *b, uint8_t threshold)
+{
+    const __m256i most = _mm256_set1_epi8((char)threshold), zero = _mm256_setzero_si256();
+    uint64_t alike = 0;
+
+    for (unsigned x = 0; x < 64; x += VEC_BYTES) {
+        __m256i first = (__m256i)vec_load(a + x), second = (__m256i)vec_load(b + x);
+        __m256i apart =
+            _mm256_or_si256(_mm256_subs_epu8(first, second), _mm256_subs_epu8(second, first));
+        __m256i equal = _mm256_cmpeq_epi8(_mm256_subs_epu8(apart, most), zero);
+
+        alike |= (uint64_t)(uint32_t)_mm256_movemask_epi8(equal) << x;
+    }
+    return ~alike;
+}
+
+// Writes 64 bytes: `set` for each bit that is set, else `clear`, which is less.
+VEC void vec_spread(uint64_t bits, uint8_t clear, uint8_t set, uint8_t *to)
+{
+    const __m256i bytes =
+        _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
+    const __m256i own = _mm256_set1_epi64x((long long)0x8040201008040201);
+
+    for (unsigned x = 0; x < 64; x += VEC_BYTES) {
+        __m256i all = _mm256_shuffle_epi8(_mm256_set1_epi32((int)(uint32_t)(bits >> x)), bytes);
+        vec_bytes mask = (vec_bytes)_mm256_cmpeq_epi8(_mm256_and_si256(all, own), own);
+
+        vec_store(to + x, (mask & (uint8_t)(set - clear)) + clear);
+    }
+}
+
 // Writes a² + b² + c, in order, for even words of any sign and 0 <= c <= 3. Returns the larger of
 // each two of them.
 VEC vec_longs vec_store_squares(int32_t *to, vec_words a, vec_words b, vec_words c)
@@ -384,6 +416,35 @@ VEC vec_pair vec_roots(vec_sums even, vec_sums odd)
 VEC vec_bytes vec_pack(vec_pair roots)
 {
     return vec_weave(roots);
+}
+
+VEC uint64_t vec_differ(const uint8_t *a, const uint8_t *b, uint8_t threshold)
+{
+    const uint8x16_t weights = vreinterpretq_u8_u64(vdupq_n_u64(0x8040201008040201));
+    uint8x16_t bits[4], halves[2], all;
+
+    for (unsigned i = 0; i < 4; i++) {
+        uint8x16_t apart = vabdq_u8(vld1q_u8(a + 16 * i), vld1q_u8(b + 16 * i));
+
+        bits[i] = vcgtq_u8(apart, vdupq_n_u8(threshold)) & weights;
+    }
+    halves[0] = vpaddq_u8(bits[0], bits[1]);
+    halves[1] = vpaddq_u8(bits[2], bits[3]);
+    all = vpaddq_u8(halves[0], halves[1]);
+    return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(all, all)), 0);
+}
+
+VEC void vec_spread(uint64_t bits, uint8_t clear, uint8_t set, uint8_t *to)
+{
+    const uint8x16_t own = vreinterpretq_u8_u64(vdupq_n_u64(0x8040201008040201));
+
+    for (unsigned x = 0; x < 64; x += VEC_BYTES) {
+        uint8x8_t first = vdup_n_u8((uint8_t)(bits >> x));
+        uint8x8_t second = vdup_n_u8((uint8_t)(bits >> (x + 8)));
+        vec_bytes mask = vtstq_u8(vcombine_u8(first, second), own);
+
+        vec_store(to + x, (mask & (uint8_t)(set - clear)) + clear);
+    }
 }
 
 VEC vec_longs vec_store_squares(int32_t *to, vec_words a, vec_words b, vec_words c)

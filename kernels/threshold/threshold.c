@@ -1,14 +1,15 @@
 #include "kernels/threshold/threshold.h"
 
+#include "kernels/levels/levels.h"
 #include "kernels/levels/otsu.h"
 #include "kernels/stage/compose.h"
 #include "kernels/stage/simd.h"
 #include "kernels/stage/stage.h"
 
 struct threshold {
-    uint8_t level;
-    struct otsu *otsu; // owned; finds the level of each frame, for which the stage looks first;
-                       // NULL: it is fixed
+    uint8_t level; // of the frame, if it is automatic
+    uint32_t width, height;
+    struct pool *pool; // not owned; NULL: there is none
 };
 
 // The results below the level and from it on.
@@ -29,18 +30,16 @@ static enum stage_result threshold_row(const uint8_t *restrict gray, uint8_t lev
     return any ? STAGE_WRITTEN : STAGE_BLACK;
 }
 
-static void finish(struct stage *stage)
+static void look(struct stage *stage, const uint8_t *plane, size_t stride, uint32_t first,
+                 uint32_t end)
 {
     struct threshold *threshold = stage->state;
+    uint32_t histogram[256];
 
-    otsu_free(threshold->otsu);
-}
-
-static void look(struct stage *stage, const struct row_source *source)
-{
-    struct threshold *threshold = stage->state;
-
-    threshold->level = otsu_look(threshold->otsu, source);
+    (void)first;
+    (void)end;
+    levels_count(threshold->pool, plane, stride, threshold->width, threshold->height, histogram);
+    threshold->level = otsu_level(histogram);
 }
 
 static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
@@ -49,33 +48,29 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
     const struct threshold *threshold = stage->state;
     struct shades shades = {0, 255};
 
+    (void)y;
     (void)scratch;
     if (stage->limited) {
         shades = (struct shades){compose_luma(0), compose_luma(255)};
     }
-    return threshold_row(threshold->otsu ? otsu_row(threshold->otsu, y) : rows[0], threshold->level,
-                         shades, width, output);
+    return threshold_row(rows[0], threshold->level, shades, width, output);
 }
 
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
-    const struct frame_layout *input = setup->input;
     struct threshold *threshold = stage->state;
-    int r = 0;
 
+    (void)error;
+    *threshold = (struct threshold){(uint8_t)setup->options->threshold, setup->input->width,
+                                    setup->input->height, setup->pool};
+    stage->looks = setup->options->threshold == CONFIG_THRESHOLD_OTSU;
     stage->run_row = run_row;
-    threshold->level = (uint8_t)setup->options->threshold;
-    if (setup->options->threshold == CONFIG_THRESHOLD_OTSU) {
-        stage->looks = true;
-        r = otsu_new(input->width, input->height, setup->pool, &threshold->otsu);
-    }
-    return r < 0 ? error_set(error, r, "no memory for the histogram's picture") : 0;
+    return 0;
 }
 
 const struct stage_ops threshold_ops = {
     .state_bytes = sizeof(struct threshold),
     .init = init,
-    .finish = finish,
     .look = look,
     .limits = true,
 };

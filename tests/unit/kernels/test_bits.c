@@ -38,23 +38,39 @@ static void fill(uint8_t *bytes, unsigned seed, unsigned spread)
     }
 }
 
-// Widths of whole words, and of a rest that nothing behind the row has a part in.
-TEST(test_a_mask_is_packed)
+static bool any_over(const uint8_t *gray, const uint8_t *previous, size_t width, int threshold)
 {
-    uint8_t mask[PIXELS];
+    bool any = false;
+
+    for (size_t x = 0; x < width; x++) {
+        any |= abs(gray[x] - previous[x]) > threshold;
+    }
+    return any;
+}
+
+// Widths of whole words, and of a rest that nothing behind the row has a part in.
+TEST(test_pixels_differ_and_are_written_again)
+{
+    uint8_t gray[PIXELS], previous[PIXELS], replaced[PIXELS], mask[PIXELS + 1];
     uint64_t bits[PIXELS / 64 + 1];
 
     for (size_t width = 1; width <= PIXELS; width += 7) {
-        fill(mask, (unsigned)width, 2);
-        for (size_t x = 0; x < PIXELS; x++) {
-            mask[x] = (uint8_t)-mask[x];
-        }
+        fill(gray, (unsigned)width, 256);
+        fill(previous, (unsigned)width + 1, 256);
         bits[bits_words(width)] = 77;
-        bits_pack(mask, width, bits);
+        mask[width] = 77;
+        memcpy(replaced, previous, PIXELS);
+        assert_int_equal(bits_differ(gray, replaced, width, 100, bits),
+                         any_over(gray, previous, width, 100));
+        bits_write(bits, width, 16, 235, mask);
         for (size_t x = 0; x < width; x++) {
-            assert_int_equal(bit(bits, x), mask[x] == 255);
+            assert_int_equal(bit(bits, x), abs(gray[x] - previous[x]) > 100);
+            assert_int_equal(mask[x], bit(bits, x) ? 235 : 16);
         }
         assert_int_equal(bits[bits_words(width)], 77);
+        assert_int_equal(mask[width], 77);
+        assert_memory_equal(replaced, gray, width);
+        assert_memory_equal(replaced + width, previous + width, PIXELS - width);
     }
 }
 

@@ -123,50 +123,6 @@ TEST(test_nothing_between_the_rows_is_written)
     assert_int_equal(output[3][0], 3 + 2 * 4 + 3 * 4);
 }
 
-// By height: how often a row was kept, whether as one of a border, and how often only computed.
-static unsigned kept[HEIGHT], at_border[HEIGHT], computed[HEIGHT];
-
-static enum stage_result keep_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                                  uint32_t width, bool border, void *scratch, uint8_t *output)
-{
-    kept[y]++;
-    at_border[y] += border;
-    return weigh_rows(stage, rows, y, width, scratch, output);
-}
-
-static enum stage_result compute_row(const struct stage *stage, const uint8_t *const *rows,
-                                     uint32_t y, uint32_t width, void *scratch, uint8_t *output)
-{
-    computed[y]++;
-    return weigh_rows(stage, rows, y, width, scratch, output);
-}
-
-static const struct stage_ops keeps = {.keep_row = keep_row};
-
-TEST(test_a_stage_keeps_each_row_of_a_slice_once_however_often_it_is_computed)
-{
-    const struct stage stages[] = {
-        {.ops = &keeps, .radius = 1, .remembers = true, .run_row = compute_row}, WEIGH(3)};
-    uint8_t picture[HEIGHT][WIDTH] = {{0}}, output[HEIGHT][WIDTH];
-    struct rows *rows;
-
-    assert_int_equal(rows_new(stages, 2, WIDTH, HEIGHT, &rows), 0);
-    for (uint32_t size = 1; size <= HEIGHT; size++) {
-        memset(kept, 0, sizeof kept);
-        memset(at_border, 0, sizeof at_border);
-        memset(computed, 0, sizeof computed);
-        for (uint32_t first = 0; first < HEIGHT; first += size) {
-            rows_run(rows, picture[0], WIDTH, output[0], WIDTH, first,
-                     first + size < HEIGHT ? first + size : HEIGHT);
-        }
-        for (uint32_t y = 0; y < HEIGHT; y++) {
-            assert_int_equal(kept[y], 1);
-            assert_int_equal(at_border[y], computed[y] > 0);
-        }
-    }
-    rows_free(rows);
-}
-
 // Limits itself, by 100 more.
 static enum stage_result shift_row(const struct stage *stage, const uint8_t *const *rows,
                                    uint32_t y, uint32_t width, void *scratch, uint8_t *output)
@@ -342,31 +298,6 @@ TEST(test_a_stage_between_planes_makes_as_many_rows_as_it_can_each_once)
     for (uint32_t y = 0; y < HEIGHT; y++) {
         assert_int_equal(made[y], 1);
     }
-}
-
-// Rows go up, and down by two.
-TEST(test_a_source_keeps_its_rows_though_several_are_made_at_once)
-{
-    const struct stage stages[] = {SEVERAL(1), SEVERAL(2)};
-    uint8_t picture[HEIGHT][WIDTH], whole[HEIGHT][WIDTH];
-    struct row_source source = {.plane = picture[0], .stride = WIDTH};
-
-    for (unsigned i = 0; i < HEIGHT * WIDTH; i++) {
-        picture[i / WIDTH][i % WIDTH] = (uint8_t)(i * 91);
-    }
-    memcpy(whole, picture, sizeof whole);
-    apply(1, HEIGHT, whole);
-    apply(2, HEIGHT, whole);
-    assert_int_equal(rows_new_source(stages, 2, WIDTH, HEIGHT, &source.rows), 0);
-    for (uint32_t start = 0; start < HEIGHT; start++) {
-        row_source_begin(&source, 0, start, start, HEIGHT);
-        for (uint32_t y = start; y < HEIGHT; y++) {
-            for (uint32_t back = 0; back < ROWS_KEPT && back <= y - start; back++) {
-                assert_memory_equal(row_source_at(&source, 0, y - back), whole[y - back], WIDTH);
-            }
-        }
-    }
-    rows_free(source.rows);
 }
 
 RUN_TESTS(NULL, NULL)
