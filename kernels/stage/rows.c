@@ -200,9 +200,9 @@ static void run(struct rows *rows, struct row_stage *row_stage, const uint8_t *c
     const struct stage *stage = &row_stage->stage;
     uint32_t y = row_stage->next;
     enum stage_result result = STAGE_WRITTEN;
-    uint8_t *outputs[STAGE_ROWS_MAX];
+    uint8_t *outputs[STAGE_ROWS_MAX] = {ring_row(row_stage, y)};
 
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 1; i < count; i++) {
         outputs[i] = ring_row(row_stage, y + i);
     }
     if (stage->run_rows) {

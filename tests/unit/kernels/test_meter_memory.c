@@ -17,7 +17,6 @@ static void *fail_calloc(size_t count, size_t size)
 #define calloc fail_calloc
 
 #include "kernels/events/meter.c"
-#include "kernels/events/moved.c"
 #include "kernels/events/tally.c"
 
 TEST(test_each_failing_allocation_is_enomem)
@@ -45,9 +44,9 @@ TEST(test_each_failing_allocation_is_enomem)
         r = meter_new(graph, &layout, regions, 3, &meter);
     }
     assert_int_equal(r, 0);
-    // The meter, its three lists, two sets of samples, a line and a row of bits, two rows each for
-    // three regions, and what moved by two thresholds; and then none is left to fail.
-    assert_int_equal(count - 1, 1 + 3 + 2 + 2 + 6 + 2);
+    // The meter, its three lists, two sets of samples, a line and a row of bits, and two rows each
+    // for three regions; and then none is left to fail.
+    assert_int_equal(count - 1, 1 + 3 + 2 + 2 + 6);
     meter_free(meter);
     meter_free(NULL);
     graph_free(graph);
