@@ -285,8 +285,8 @@ $(BUILD)/%.fatbin: %.cu $(BUILD)/nvcc-flags
 $(BUILD)/kernels/gpu/gpu_images.o: $(FATBINS)
 $(BUILD)/kernels/gpu/gpu_images.o: private CFLAGS += $(addprefix -Xassembler -I,$(sort $(dir $(FATBINS))))
 
-# Its level is the same on every machine: no product and sum in one rounding, which arm64 would have.
-$(BUILD)/kernels/levels/otsu.o: private CFLAGS += -ffp-contract=off
+# Otsu's level is the same on every machine: no product and sum in one rounding, which arm64 would have.
+$(BUILD)/kernels/levels/levels.o: private CFLAGS += -ffp-contract=off
 
 # They are built where none of the libraries is installed as well.
 $(GPU_OBJECTS) $(GPU_HELPERS) $(GPU_PROGRAMS:=.o) $(TUTORIALS:=.o): private PACKAGE_CFLAGS =

@@ -3,6 +3,7 @@
 #include "kernels/stage/pool.h"
 #include "kernels/stage/simd.h"
 
+#include <float.h>
 #include <string.h>
 
 // Neighbouring pixels are often alike, and adding to a counter has to wait for the addition before
@@ -58,4 +59,37 @@ void levels_count(struct pool *pool, const uint8_t *plane, size_t stride, uint32
             ret_histogram[value] += levels[i / TABLES].tables[i % TABLES][value];
         }
     }
+}
+
+uint8_t levels_otsu(const uint32_t histogram[256])
+{
+    double scale, mean = 0, below_mean = 0, below = 0, largest = 0;
+    uint64_t pixels = 0;
+    unsigned best = 0;
+
+    for (unsigned i = 0; i < 256; i++) {
+        pixels += histogram[i];
+        mean += i * (double)histogram[i];
+    }
+    scale = 1.0 / (double)pixels;
+    mean *= scale;
+    for (unsigned i = 0; i < 256; i++) {
+        double share = histogram[i] * scale, above, apart, variance;
+
+        below_mean *= below;
+        below += share;
+        above = 1.0 - below;
+        if (below < FLT_EPSILON || above < FLT_EPSILON || below > 1.0 - FLT_EPSILON ||
+            above > 1.0 - FLT_EPSILON) {
+            continue;
+        }
+        below_mean = (below_mean + i * share) / below;
+        apart = below_mean - (mean - below * below_mean) / above;
+        variance = below * above * apart * apart;
+        if (variance > largest) {
+            largest = variance;
+            best = i;
+        }
+    }
+    return (uint8_t)(best + 1);
 }

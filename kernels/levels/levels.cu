@@ -1,6 +1,6 @@
 // The histogram of a picture, and what an automatic threshold makes of it, in one launch:
 //
-//   otsu: the level by Otsu's method (levels_otsu.cuh, otsu.h)
+//   otsu: the level by Otsu's method (levels_otsu.cuh, levels.h)
 //   median: Canny's limits by the median of all pixels (canny.h). With v the median, of an even
 //   number of pixels the mean of the two in the middle,
 //     low = 67 (2 v) / 200    high = min(255, 133 (2 v) / 200)

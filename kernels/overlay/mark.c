@@ -207,7 +207,8 @@ static void begin(struct stage *stage, const struct frame *input, struct frame *
 {
     struct mark *mark = stage->state;
 
-    paint_begin(&mark->paint, input, output);
+    mark->paint.input = input;
+    mark->paint.output = output;
 }
 
 static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
@@ -234,7 +235,7 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     frame_layout_init(&mark->line, input->format, input->width, 1, 1);
     stage->scratch_bytes = scratch_bytes(input->width);
     stage->run_row = run_row;
-    return paint_init(&mark->paint, setup, error);
+    return convert_init(&mark->paint.convert, setup, error);
 }
 
 const struct stage_ops mark_ops = {

@@ -80,14 +80,15 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     memcpy(overlay->rgb, setup->options->colour, sizeof overlay->rgb);
     overlay->yuv = colour_to_yuv(&space, overlay->rgb);
     stage->run_row = run_row;
-    return paint_init(&overlay->paint, setup, error);
+    return convert_init(&overlay->paint.convert, setup, error);
 }
 
 static void begin(struct stage *stage, const struct frame *input, struct frame *output)
 {
     struct overlay *overlay = stage->state;
 
-    paint_begin(&overlay->paint, input, output);
+    overlay->paint.input = input;
+    overlay->paint.output = output;
 }
 
 const struct stage_ops overlay_ops = {

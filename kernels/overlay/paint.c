@@ -2,17 +2,6 @@
 
 #include "capture/frame.h"
 
-int paint_init(struct paint *paint, const struct stage_setup *setup, struct error *error)
-{
-    return convert_init(&paint->convert, setup, error);
-}
-
-void paint_begin(struct paint *paint, const struct frame *input, struct frame *output)
-{
-    paint->input = input;
-    paint->output = output;
-}
-
 uint8_t *paint_row_at(const struct frame *frame, unsigned plane, uint32_t y)
 {
     return frame_plane(frame, plane) + y * frame->layout.planes[plane].stride;

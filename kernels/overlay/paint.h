@@ -14,10 +14,6 @@ struct paint {
     struct frame *output;
 };
 
-// For pictures like the setup's input in its output format. -ENOTSUP.
-int paint_init(struct paint *paint, const struct stage_setup *setup, struct error *error);
-void paint_begin(struct paint *paint, const struct frame *input, struct frame *output);
-
 // Row `y` of the camera's plane 0 in the output's format: written to the output's plane 0, where it
 // is returned.
 uint8_t *paint_row(const struct paint *paint, uint32_t y);

@@ -11,16 +11,11 @@ static void compose_row(const uint8_t *restrict gray, size_t width, uint8_t *res
 }
 
 SIMD_CLONES
-static void compose_same_row(uint8_t *row, size_t width)
+void compose_in_place(uint8_t *row, size_t width)
 {
     for (size_t x = 0; x < width; x++) {
         row[x] = compose_luma(row[x]);
     }
-}
-
-void compose_in_place(uint8_t *row, size_t width)
-{
-    compose_same_row(row, width);
 }
 
 static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,

@@ -1,7 +1,6 @@
 #include "kernels/threshold/threshold.h"
 
 #include "kernels/levels/levels.h"
-#include "kernels/levels/otsu.h"
 #include "kernels/stage/compose.h"
 #include "kernels/stage/simd.h"
 #include "kernels/stage/stage.h"
@@ -39,7 +38,7 @@ static void look(struct stage *stage, const uint8_t *plane, size_t stride, uint3
     (void)first;
     (void)end;
     levels_count(threshold->pool, plane, stride, threshold->width, threshold->height, histogram);
-    threshold->level = otsu_level(histogram);
+    threshold->level = levels_otsu(histogram);
 }
 
 static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,

@@ -2,7 +2,7 @@
 #include "kernels/levels/levels_cuda.h"
 
 #include "kernels/canny/canny.h"
-#include "kernels/levels/otsu.h"
+#include "kernels/levels/levels.h"
 #include "tests/fakes/cuda/kernel.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ static void find(const char *name, struct levels_cuda_state *state)
     struct suppress_limits limits;
 
     if (strcmp(name, "levels_otsu") == 0) {
-        state->level = otsu_level(state->histogram);
+        state->level = levels_otsu(state->histogram);
         return;
     }
     limits = canny_limits_by_median(state->histogram);

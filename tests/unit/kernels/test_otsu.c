@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 #include "tests/unit/view_pictures.h"
 
-#include "kernels/levels/otsu.h"
+#include "kernels/levels/levels.h"
 
 TEST(test_two_heaps_are_parted_at_the_end_of_the_lower)
 {
@@ -11,7 +11,7 @@ TEST(test_two_heaps_are_parted_at_the_end_of_the_lower)
     // Every level from 10 on parts them alike, the first is taken: 11 and more is white.
     histogram[10] = 30;
     histogram[200] = 70;
-    assert_int_equal(otsu_level(histogram), 11);
+    assert_int_equal(levels_otsu(histogram), 11);
 }
 
 TEST(test_three_heaps_are_parted_where_the_variance_is_largest)
@@ -20,18 +20,18 @@ TEST(test_three_heaps_are_parted_where_the_variance_is_largest)
 
     // w0 w1 (m0 - m1)²: {0} {100, 110}: 1/3 2/3 105² = 2450; {0, 100} {110}: 2/3 1/3 60² = 800.
     histogram[0] = histogram[100] = histogram[110] = 5;
-    assert_int_equal(otsu_level(histogram), 1);
+    assert_int_equal(levels_otsu(histogram), 1);
     // {0, 10} {100}: 2/3 1/3 95² = 2005; {0} {10, 100}: 1/3 2/3 55² = 672.
     histogram[110] = 0;
     histogram[10] = 5;
-    assert_int_equal(otsu_level(histogram), 11);
+    assert_int_equal(levels_otsu(histogram), 11);
 }
 
 TEST(test_one_value_alone_is_not_parted)
 {
     uint32_t histogram[256] = {[90] = 1000};
 
-    assert_int_equal(otsu_level(histogram), 1);
+    assert_int_equal(levels_otsu(histogram), 1);
 }
 
 TEST(test_every_frame_has_a_threshold_of_its_own)
