@@ -12,10 +12,10 @@
 // The most blocks a grid has in y and in z; x takes 2^31 - 1.
 #define GPU_GRID_MAX 65535
 
-// The block that nothing is said of, in threads, where GPU and CPU share their memory.
+// The default block, in threads, where GPU and CPU share their memory.
 #define GPU_BLOCK_SHARED_X 32
 #define GPU_BLOCK_SHARED_Y 8
-// Elsewhere so many threads, in a shape that depends on the picture.
+// Elsewhere the default block has this many threads, in a shape that suits the picture's width.
 #define GPU_BLOCK_THREADS 128
 
 // Pixels and rows a thread makes, both at least 1.

@@ -1,5 +1,5 @@
-// What needs of each pixel of gray only that pixel, in one launch each: gray itself, a threshold, a
-// mask, the difference from the frame before.
+// Stages that compute a pixel from the same pixel of gray alone, in one launch each: gray itself, a
+// threshold, a mask, the difference from the frame before.
 //
 //   gray: Y of YUV, (9798 R + 19235 G + 3735 B + 16384) >> 15 of RGB
 //   threshold: white where gray >= level, else black

@@ -9,13 +9,14 @@ static const char *const operators[CONFIG_OPERATOR_COUNT] = {
     [CONFIG_OPERATOR_SOBEL5] = "sobel5",
 };
 
-// The gradient among the steps, which begin with gray or not.
+// The index of the gradient: it is the first step, or follows a step that makes gray.
 static unsigned gradient_at(const struct gpu_stage_setup *setup)
 {
     return setup->steps[0].kind == STAGE_GRAY;
 }
 
-// How many steps a fixed threshold and the range behind it make, behind the gradient.
+// Counts the steps after the gradient that its kernel does as well: a fixed threshold, then the
+// range.
 static unsigned match_threshold(const struct gpu_stage_setup *setup)
 {
     unsigned i = gradient_at(setup) + 1;
@@ -27,7 +28,7 @@ static unsigned match_threshold(const struct gpu_stage_setup *setup)
     return 1 + (i + 1 < setup->count && setup->steps[i + 1].kind == STAGE_COMPOSE);
 }
 
-// The Sobel takes any picture and goes on to black and white; the others take gray alone.
+// Sobel reads any picture and can make black and white; the other operators read gray alone.
 static unsigned takes(const struct gpu_stage_setup *setup)
 {
     unsigned count = gpu_stage_match(setup, STAGE_GRADIENT), gradient = gradient_at(setup);
