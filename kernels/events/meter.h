@@ -12,10 +12,24 @@
 #pragma once
 
 #include "capture/frame.h"
-#include "kernels/events/tally.h"
+#include "config/config.h"
+#include "kernels/mask/region.h"
 
 struct graph;
 struct meter;
+
+// A region to be watched.
+struct watched_region {
+    const struct config_region *settings; // threshold, erode; polygon or none
+    const struct region_picture *picture; // what to use instead of the polygon; NULL: none
+    bool empty;                           // holds no pixel, whatever the settings say
+};
+
+struct region_reading {
+    uint32_t pixels;              // of the region
+    uint32_t moving;              // pixels
+    uint32_t x, y, width, height; // around those that move, in the frame; 0: none do
+};
 
 // For frames of `layout`. Settings and pictures are needed during the call alone, the graph
 // outlives the meter. -ENOMEM. While there is another meter of the same graph, or a view, that has

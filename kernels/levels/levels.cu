@@ -5,7 +5,7 @@
 //   number of pixels the mean of the two in the middle,
 //     low = 67 (2 v) / 200    high = min(255, 133 (2 v) / 200)
 //
-// bit for bit what levels.c and otsu.c or canny.c compute. What comes behind reads it from the
+// bit for bit what levels.c and canny.c compute. What comes behind reads it from the
 // device's memory, so nobody waits for it.
 //
 // Buffers. Input: gray, one byte a pixel, rows `input_stride` apart; nothing outside its pixels is

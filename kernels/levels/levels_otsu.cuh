@@ -1,4 +1,4 @@
-// Otsu's level of a histogram on the GPU, as otsu.c has it: of all levels the one with the largest
+// Otsu's level of a histogram on the GPU, as levels.c has it: of all levels the one with the largest
 // variance between the pixels below and the rest, the lowest of several alike.
 //
 // By VALUES threads of a block, each of which has a level. In the arithmetic that is to be met the
@@ -189,7 +189,7 @@ __device__ uint32_t find_clear_level(const otsu_sums &of, uint32_t pixels, otsu_
     return s.unclear == 0 && largest > LARGE ? best + 1 : 0;
 }
 
-// The operations of otsu.c in their order, none of them contracted.
+// The operations of levels_otsu() in their order, none of them contracted.
 __device__ uint32_t find_level(uint32_t count, unsigned long long sum, double pixels,
                                otsu_scratch &s)
 {

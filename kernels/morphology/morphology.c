@@ -8,6 +8,16 @@
 // Keeps the elements left of the row in an aligned block of their own.
 #define LEFT 64
 
+struct morphology {
+    // Each pixel of `best` becomes the best of those of three rows, or of two rows and it.
+    void (*of_rows)(const uint8_t *restrict a, const uint8_t *restrict b, const uint8_t *restrict c,
+                    size_t width, uint8_t *restrict best);
+    void (*of_more)(const uint8_t *restrict a, const uint8_t *restrict b, size_t width,
+                    uint8_t *restrict best);
+    unsigned times; // n, 1 to STAGE_RADIUS_MAX
+    bool erodes;    // one black row of a square makes the result black, else all of them do
+};
+
 static size_t scratch_bytes(uint32_t width)
 {
     return LEFT + (size_t)width + STAGE_RADIUS_MAX;
@@ -81,34 +91,27 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
     return STAGE_WRITTEN;
 }
 
-static void set_rows(struct stage *stage, const struct stage_setup *setup)
+static int set(struct stage *stage, const struct stage_setup *setup, struct morphology morphology)
 {
-    stage->radius = (unsigned)setup->options->times;
+    morphology.times = (unsigned)setup->options->times;
+    *(struct morphology *)stage->state = morphology;
+    stage->radius = morphology.times;
+    stage->erosions = morphology.erodes ? morphology.times : 0;
     stage->scratch_bytes = scratch_bytes(setup->input->width);
     stage->run_row = run_row;
+    return 0;
 }
 
 static int init_erode(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
-    unsigned times = (unsigned)setup->options->times;
-
     (void)error;
-    *(struct morphology *)stage->state =
-        (struct morphology){least_of_rows, least_of_more, times, true};
-    stage->erosions = times;
-    set_rows(stage, setup);
-    return 0;
+    return set(stage, setup, (struct morphology){least_of_rows, least_of_more, .erodes = true});
 }
 
 static int init_dilate(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
-    unsigned times = (unsigned)setup->options->times;
-
     (void)error;
-    *(struct morphology *)stage->state =
-        (struct morphology){most_of_rows, most_of_more, times, false};
-    set_rows(stage, setup);
-    return 0;
+    return set(stage, setup, (struct morphology){most_of_rows, most_of_more, .erodes = false});
 }
 
 const struct stage_ops erode_ops = {

@@ -7,24 +7,6 @@
 // repeated whenever it holds a repetition.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 struct stage_ops;
-
-// Each pixel of `best` becomes the best of those of the rows `a`, `b` and `c`.
-typedef void morphology_of_rows(const uint8_t *restrict a, const uint8_t *restrict b,
-                                const uint8_t *restrict c, size_t width, uint8_t *restrict best);
-// Each pixel of `best` becomes the best of it and those of the rows `a` and `b`.
-typedef void morphology_of_more(const uint8_t *restrict a, const uint8_t *restrict b, size_t width,
-                                uint8_t *restrict best);
-
-struct morphology {
-    morphology_of_rows *of_rows;
-    morphology_of_more *of_more;
-    unsigned times; // n, 1 to STAGE_RADIUS_MAX
-    bool erodes;    // one black row of a square makes the result black, else all of them do
-};
 
 extern const struct stage_ops erode_ops, dilate_ops;

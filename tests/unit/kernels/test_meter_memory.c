@@ -17,7 +17,6 @@ static void *fail_calloc(size_t count, size_t size)
 #define calloc fail_calloc
 
 #include "kernels/events/meter.c"
-#include "kernels/events/tally.c"
 
 TEST(test_each_failing_allocation_is_enomem)
 {
