@@ -1,5 +1,5 @@
-// Otsu's level of a histogram on the GPU, as levels.c has it: of all levels the one with the largest
-// variance between the pixels below and the rest, the lowest of several alike.
+// Otsu's level of a histogram on the GPU, as levels.c has it: of all levels the one with the
+// largest variance between the pixels below and the rest, the lowest of several alike.
 //
 // By VALUES threads of a block, each of which has a level. In the arithmetic that is to be met the
 // means follow from level to level: a chain of 256 times 7 operations on doubles, which one thread
