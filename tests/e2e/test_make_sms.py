@@ -51,7 +51,7 @@ class Machine:
         environment = {name: value for name, value in os.environ.items()
                        if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "NVCC", "SMS")}
         environment["PATH"] = f"{self.folder}:{environment['PATH']}"
-        image = self.folder / "kernels/gray/gray.fatbin"
+        image = self.folder / "kernels/gradient/gradient.fatbin"
         make = subprocess.run(
             ["make", f"BUILD={self.folder}", f"NVCC={self.folder}/nvcc",
              f"DEVICE_TREE={self.folder}", *variables, image],
