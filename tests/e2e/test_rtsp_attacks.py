@@ -275,12 +275,13 @@ def test_floods_are_refused_and_hung_up_on(url, name):
 def test_who_asks_without_end_is_hung_up_on(url):
     with Connection(url) as viewer, Connection(url) as stranger:
         _, receiver = playing(viewer, url, "tcp")
-        answers = b""
         with contextlib.suppress(ConnectionError):
             for _ in range(20):
                 stranger.socket.sendall(50 * request())
-                answers += stranger.socket.recv(65536)
-        assert stranger.is_hung_up()
+        answers = b""
+        with contextlib.suppress(ConnectionError):  # what came before the end is read all the same
+            while data := stranger.socket.recv(65536):
+                answers += data
         assert b"RTSP/1.0 429 " in answers
         receiver.read_units(5)
 
