@@ -106,6 +106,18 @@ static void on_stream(GstElement *decoder, GstPad *stream, gpointer converter)
     }
 }
 
+// All streams are there. A file of sound alone may be read to its end before anybody notices that
+// nothing takes its stream.
+static void on_last_stream(GstElement *decoder, gpointer converter)
+{
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(converter, "sink");
+    g_autoptr(GstElement) turn = gst_bin_get_by_name(GST_BIN(GST_ELEMENT_PARENT(decoder)), "turn");
+
+    if (!turn && !gst_pad_is_linked(pad)) {
+        GST_ELEMENT_ERROR(decoder, STREAM, WRONG_TYPE, ("no video"), ("not-linked"));
+    }
+}
+
 // Pictures keep the size of the first: where a clip changes its size midway, the others are scaled
 // to it, with black beside them where their shape is another.
 static GstPadProbeReturn keep_size(GstPad *pad, GstPadProbeInfo *info, gpointer shape)
@@ -167,6 +179,7 @@ int clip_intake_new(const char *path, const struct pixel_format *format,
     gstreamer_decoders_choose(decoder);
     g_signal_connect(decoder, "element-added", G_CALLBACK(on_element), NULL);
     g_signal_connect_object(decoder, "pad-added", G_CALLBACK(on_stream), converter, 0);
+    g_signal_connect_object(decoder, "no-more-pads", G_CALLBACK(on_last_stream), converter, 0);
     decoded = gst_element_get_static_pad(converter, "sink");
     gst_pad_add_probe(decoded, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, drop_gap, NULL, NULL);
     return 0;
