@@ -1,7 +1,7 @@
 #include "daemon/ctl/client.h"
 
 #include "config/config.h"
-#include "daemon/front/control/control_socket.h"
+#include "daemon/front/http/control_socket.h"
 
 #include <errno.h>
 #include <stdio.h>

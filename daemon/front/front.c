@@ -2,7 +2,7 @@
 
 #include "daemon/common/log.h"
 #include "daemon/front/account/account.h"
-#include "daemon/front/control/control_endpoint.h"
+#include "daemon/front/http/routes.h"
 #include "daemon/front/events/event_feed.h"
 #include "daemon/front/front_camera.h"
 #include "daemon/front/front_network.h"

@@ -3,7 +3,7 @@
 #include "daemon/common/host_address.h"
 #include "daemon/common/log.h"
 #include "daemon/front/account/account.h"
-#include "daemon/front/control/control_socket.h"
+#include "daemon/front/http/control_socket.h"
 #include "daemon/front/listener.h"
 #include "daemon/front/status/status.h"
 

@@ -4,7 +4,7 @@
 
 #include "config/users.h"
 #include "daemon/front/account/certificate.h"
-#include "daemon/front/control/control.h"
+#include "daemon/front/http/control.h"
 #include "daemon/front/rtsp/rtsp_server.h"
 
 struct front_facts;

@@ -3,15 +3,13 @@
 #include "daemon/front/events/event_feed.h"
 
 #include "config/base.h"
+#include "daemon/front/http/http_reply.h"
 
 #include <errno.h>
-#include <glib-unix.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
-#define BLOCK_BYTES 1024u
 #define KEEP_ALIVE_S 15
 #define KEEP_ALIVE ": still there\n\n"
 #define RECONNECT_MS 2000 // what a browser waits before it comes back
@@ -20,8 +18,9 @@ struct event_feed {
     uint32_t run;
     uint64_t count; // of events so far: the number of the newest
     struct motion_event kept[EVENT_FEED_KEPT];
-    GArray *moving;     // owned; of struct open_event
-    GPtrArray *streams; // owned; of struct event_stream, borrowed
+    GArray *moving;       // owned; of struct open_event
+    GPtrArray *followers; // of struct follower, each owned by its stream
+    guint keep_alive;     // GLib source id; 0: nobody follows
 };
 
 struct open_event {
@@ -35,7 +34,7 @@ struct event_feed *event_feed_new(void)
 
     feed->run = g_random_int();
     feed->moving = g_array_new(FALSE, FALSE, sizeof(struct open_event));
-    feed->streams = g_ptr_array_new();
+    feed->followers = g_ptr_array_new();
     return feed;
 }
 
@@ -43,7 +42,7 @@ void event_feed_free(struct event_feed *feed)
 {
     if (feed) {
         g_array_unref(feed->moving);
-        g_ptr_array_unref(feed->streams);
+        g_ptr_array_unref(feed->followers);
         g_free(feed);
     }
 }
@@ -146,124 +145,42 @@ int event_feed_read(const struct event_feed *feed, struct event_reader *reader, 
 // The readers on their connections
 // ---------------------------------------------------------------------
 
-struct event_stream {
-    struct event_feed *feed; // borrowed
-    GPtrArray *followers;    // of struct follower, each owned by its response
-    guint keep_alive;        // GLib source id; 0: nobody reads
-    bool closing;
-    const struct http_server *server; // of the connections; borrowed
-};
-
 struct follower {
-    struct event_stream *stream;       // borrowed
-    struct MHD_Connection *connection; // borrowed
+    struct event_feed *feed;    // borrowed
+    struct http_stream *stream; // borrowed
+    struct http_server *server; // borrowed
     struct event_reader reader;
-    GString *text;  // owned; what it is being sent
-    size_t sent;    // bytes of it
-    bool suspended; // it waits for something to tell
-    bool gone;      // it has hung up
-    guint hang_up;  // watches for that while suspended; GLib source id
+    GString *text; // owned; what it is being sent
+    size_t sent;   // bytes of it
 };
-
-struct event_stream *event_stream_new(struct event_feed *feed, const struct http_server *server)
-{
-    struct event_stream *stream = g_new0(struct event_stream, 1);
-
-    stream->feed = feed;
-    stream->server = server;
-    stream->followers = g_ptr_array_new();
-    g_ptr_array_add(feed->streams, stream);
-    return stream;
-}
-
-void event_stream_free(struct event_stream *stream)
-{
-    if (stream) {
-        g_ptr_array_remove(stream->feed->streams, stream);
-        g_ptr_array_unref(stream->followers);
-        g_free(stream);
-    }
-}
-
-static void resume(struct follower *follower)
-{
-    if (follower->suspended) {
-        follower->suspended = false;
-        g_clear_handle_id(&follower->hang_up, g_source_remove);
-        MHD_resume_connection(follower->connection);
-        http_server_wake(follower->stream->server);
-    }
-}
-
-static void resume_all(const struct event_stream *stream)
-{
-    for (guint i = 0; i < stream->followers->len; i++) {
-        resume(g_ptr_array_index(stream->followers, i));
-    }
-}
-
-static gboolean on_hang_up(gint fd, GIOCondition condition, gpointer data)
-{
-    struct follower *follower = data;
-
-    (void)fd, (void)condition;
-    follower->gone = true;
-    follower->hang_up = 0;
-    resume(follower);
-    return G_SOURCE_REMOVE;
-}
-
-// libmicrohttpd does not look at a suspended connection's socket, so this does. A TCP client that
-// hangs up shows it by not sending any more (POLLRDHUP); one that still reads has no reason to do
-// that.
-static void suspend(struct follower *follower)
-{
-    int fd = MHD_get_connection_info(follower->connection, MHD_CONNECTION_INFO_CONNECTION_FD)
-                 ->connect_fd;
-
-    follower->suspended = true;
-    follower->hang_up =
-        g_unix_fd_add(fd, (GIOCondition)(G_IO_HUP | G_IO_ERR | POLLRDHUP), on_hang_up, follower);
-    MHD_suspend_connection(follower->connection);
-}
 
 static gboolean on_keep_alive(gpointer data)
 {
-    const struct event_stream *stream = data;
+    const struct event_feed *feed = data;
 
-    for (guint i = 0; i < stream->followers->len; i++) {
-        struct follower *follower = g_ptr_array_index(stream->followers, i);
+    for (guint i = 0; i < feed->followers->len; i++) {
+        struct follower *follower = g_ptr_array_index(feed->followers, i);
 
-        if (follower->suspended) {
+        if (follower->sent == follower->text->len) {
             g_string_append(follower->text, KEEP_ALIVE);
-            resume(follower);
+            http_stream_wake(follower->stream);
         }
     }
     return G_SOURCE_CONTINUE;
 }
 
-// What libmicrohttpd calls when it can send more.
-static ssize_t read_more(void *context, uint64_t position, char *buffer, size_t size)
+static ssize_t send_more(void *context, char *buffer, size_t size)
 {
     struct follower *follower = context;
-    struct event_stream *stream = follower->stream;
     int result = 1;
 
-    (void)position;
     if (follower->sent == follower->text->len) {
         follower->sent = 0;
         g_string_truncate(follower->text, 0);
-        result = event_feed_read(stream->feed, &follower->reader, follower->text);
+        result = event_feed_read(follower->feed, &follower->reader, follower->text);
     }
-    if (follower->gone || result < 0) {
-        return MHD_CONTENT_READER_END_WITH_ERROR;
-    }
-    if (result == 0 && stream->closing) {
-        return MHD_CONTENT_READER_END_OF_STREAM;
-    }
-    if (result == 0) {
-        suspend(follower);
-        return 0;
+    if (result <= 0) {
+        return result < 0 ? HTTP_STREAM_BROKEN : 0;
     }
     size = MIN(size, follower->text->len - follower->sent);
     memcpy(buffer, follower->text->str + follower->sent, size);
@@ -271,69 +188,56 @@ static ssize_t read_more(void *context, uint64_t position, char *buffer, size_t 
     return (ssize_t)size;
 }
 
-// What libmicrohttpd calls when the response is over, however it ended.
 static void drop_follower(void *context)
 {
     struct follower *follower = context;
-    struct event_stream *stream = follower->stream;
+    struct event_feed *feed = follower->feed;
 
-    g_clear_handle_id(&follower->hang_up, g_source_remove);
-    g_ptr_array_remove(stream->followers, follower);
-    if (!stream->followers->len) {
-        g_clear_handle_id(&stream->keep_alive, g_source_remove);
+    g_ptr_array_remove(feed->followers, follower);
+    if (!feed->followers->len) {
+        g_clear_handle_id(&feed->keep_alive, g_source_remove);
     }
     event_reader_finish(&follower->reader);
     g_string_free(follower->text, TRUE);
     g_free(follower);
 }
 
-static struct follower *add_follower(struct event_stream *stream, struct MHD_Connection *with,
-                                     enum config_role role)
+static unsigned count_followers(const struct event_feed *feed, const struct http_server *server)
 {
-    struct follower *follower = g_new0(struct follower, 1);
+    unsigned count = 0;
 
-    follower->stream = stream;
-    follower->connection = with;
+    for (guint i = 0; i < feed->followers->len; i++) {
+        const struct follower *follower = g_ptr_array_index(feed->followers, i);
+
+        count += follower->server == server;
+    }
+    return count;
+}
+
+CONTROL_RESULT event_feed_follow(struct event_feed *feed, struct http_server *server,
+                                 struct MHD_Connection *with, enum config_role role)
+{
+    struct follower *follower;
+
+    if (count_followers(feed, server) >= EVENT_FOLLOWERS) {
+        return control_refuse(with, MHD_HTTP_SERVICE_UNAVAILABLE,
+                              "no more clients may follow the events; try again later");
+    }
+    follower = g_new0(struct follower, 1);
+    follower->feed = feed;
+    follower->server = server;
     follower->text = g_string_new(NULL);
-    event_feed_open(stream->feed, role,
-                    MHD_lookup_connection_value(with, MHD_HEADER_KIND, "Last-Event-ID"),
+    event_feed_open(feed, role, MHD_lookup_connection_value(with, MHD_HEADER_KIND, "Last-Event-ID"),
                     MHD_lookup_connection_value(with, MHD_GET_ARGUMENT_KIND, "camera"),
                     MHD_lookup_connection_value(with, MHD_GET_ARGUMENT_KIND, "region"),
                     &follower->reader, follower->text);
-    g_ptr_array_add(stream->followers, follower);
-    if (!stream->keep_alive) {
-        stream->keep_alive = g_timeout_add_seconds(KEEP_ALIVE_S, on_keep_alive, stream);
+    g_ptr_array_add(feed->followers, follower);
+    if (!feed->keep_alive) {
+        feed->keep_alive = g_timeout_add_seconds(KEEP_ALIVE_S, on_keep_alive, feed);
     }
-    return follower;
-}
-
-CONTROL_RESULT event_stream_answer(struct event_stream *stream, struct MHD_Connection *connection,
-                                   enum config_role role)
-{
-    CONTROL_RESULT result;
-
-    if (stream->followers->len >= EVENT_STREAM_READERS) {
-        return control_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-                              "no more clients may follow the events; try again later");
-    }
-    struct follower *added = add_follower(stream, connection, role);
-    struct MHD_Response *response = MHD_create_response_from_callback(
-        MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_more, added, drop_follower);
-    if (!response) {
-        drop_follower(added);
-        return MHD_NO;
-    }
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/event-stream");
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    result = MHD_queue_response(connection, MHD_HTTP_OK, response);
-    MHD_destroy_response(response); // the connection holds its own reference
-    return result;
-}
-
-void event_stream_close(struct event_stream *stream)
-{
-    stream->closing = true;
-    resume_all(stream);
+    const struct http_stream_source source = {send_more, drop_follower, follower};
+    return http_stream_begin(server, with, "text/event-stream", NULL, 0, &source,
+                             &follower->stream);
 }
 
 static void forget_moving(const struct event_feed *feed, const struct motion_event *event)
@@ -359,8 +263,10 @@ void event_feed_add(struct event_feed *feed, const struct motion_event *event)
 
         g_array_append_val(feed->moving, moving);
     }
-    for (guint i = 0; i < feed->streams->len; i++) {
-        resume_all(g_ptr_array_index(feed->streams, i));
+    for (guint i = 0; i < feed->followers->len; i++) {
+        const struct follower *follower = g_ptr_array_index(feed->followers, i);
+
+        http_stream_wake(follower->stream);
     }
 }
 

@@ -2,25 +2,23 @@
 // so that a reader that comes back misses none. Main loop only.
 //
 // A reader that follows /v1/events is bounded: it holds one event's text and a position in the
-// feed, which all share. While there is nothing to tell its connection is suspended, and only its
-// end is waited for. One that does not read is closed by libmicrohttpd's timeout; one that lags by
-// more events than are kept is closed too, and comes back with Last-Event-ID.
+// feed, which all share. One that lags by more events than are kept is hung up on, and comes back
+// with Last-Event-ID.
 //
 // An id is "RUN-N": a number drawn when edged starts, and the count of events since then. A reader
 // is a position in the feed and the names that it wants to hear of.
 #pragma once
 
-#include "daemon/front/control/http_server.h"
 #include "daemon/front/events/motion.h"
+#include "daemon/front/http/http_server.h"
 
 #include <glib.h>
 #include <stdbool.h>
 
 #define EVENT_FEED_KEPT 256
-#define EVENT_STREAM_READERS 16 // of an HTTP server
+#define EVENT_FOLLOWERS 16 // of an HTTP server
 
 struct event_feed;
-struct event_stream;
 
 struct event_reader {
     enum config_role role; // it hears what that may watch
@@ -49,16 +47,11 @@ void event_reader_finish(struct event_reader *reader);
 // behind that events are no longer there.
 int event_feed_read(const struct event_feed *feed, struct event_reader *reader, GString *text);
 
-// The readers on the connections of `server`, which are sent what is in `feed`; both are borrowed.
-struct event_stream *event_stream_new(struct event_feed *feed, const struct http_server *server);
-// After the server has been stopped, so that no reader is left. Takes NULL.
-void event_stream_free(struct event_stream *stream);
-// Makes `connection` a reader, or replies 503 when there are EVENT_STREAM_READERS. Reads the
-// request's Last-Event-ID and the query's `camera` and `region`. It hears what `role` may watch.
-CONTROL_RESULT event_stream_answer(struct event_stream *stream, struct MHD_Connection *connection,
-                                   enum config_role role);
-// Lets every reader end, so that MHD_run() closes it: MHD_stop_daemon() takes no suspended ones.
-void event_stream_close(struct event_stream *stream);
+// Replies with the events as they come, or with 503 where EVENT_FOLLOWERS of the server follow them
+// already. Reads the request's Last-Event-ID and the query's `camera` and `region`. The reader
+// hears what `role` may watch.
+CONTROL_RESULT event_feed_follow(struct event_feed *feed, struct http_server *server,
+                                 struct MHD_Connection *with, enum config_role role);
 
 // The least role that may watch a view of a camera; CONFIG_ROLE_ADMIN where there is no such
 // camera.

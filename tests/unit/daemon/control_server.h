@@ -3,8 +3,8 @@
 
 #include "tests/unit/unit.h"
 
-#include "daemon/front/control/control.h"
-#include "daemon/front/control/control_endpoint.h"
+#include "daemon/front/http/control.h"
+#include "daemon/front/http/routes.h"
 #include "tests/unit/daemon/filled_facts.h"
 
 #include <glib-unix.h>

@@ -1,7 +1,7 @@
 // The socket file under the control server: where it is, its mode, and what may stand in its way.
 #include "tests/unit/unit.h"
 
-#include "daemon/front/control/control_socket.h"
+#include "daemon/front/http/control_socket.h"
 
 #include <errno.h>
 #include <glib.h>

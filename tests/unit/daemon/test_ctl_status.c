@@ -4,8 +4,8 @@
 
 #include "daemon/ctl/client.h"
 #include "daemon/ctl/commands.h"
-#include "daemon/front/control/control.h"
-#include "daemon/front/control/control_endpoint.h"
+#include "daemon/front/http/control.h"
+#include "daemon/front/http/routes.h"
 #include "tests/unit/daemon/filled_facts.h"
 
 #include <errno.h>

@@ -13,6 +13,7 @@
 #include "daemon/front/account/account.h"
 #include "daemon/front/account/certificate.h"
 
+#include <glib.h>
 #include <microhttpd.h>
 #include <sys/socket.h>
 
@@ -24,6 +25,7 @@
 #endif
 
 #define HTTP_REQUEST_WITHIN_S 10
+#define HTTP_BODY_MAX_BYTES 65536u
 
 struct http_server;
 
@@ -33,6 +35,10 @@ struct http_request {
     const char *uri;                   // as the request line has it
     const struct sockaddr *peer;       // NULL: by a unix socket
     struct account_login *login;       // of the connection, for account_check()
+    // Ends in a 0 that is not counted. Of a body larger than HTTP_BODY_MAX_BYTES only so much is
+    // there, and the size tells.
+    const char *body;
+    size_t body_size;
 };
 
 // Both return what a handler of libmicrohttpd returns.
@@ -40,7 +46,7 @@ struct http_handler {
     // Called with the headers, before a body is read. Replies to a request that is refused, and
     // sets *ret_refused.
     CONTROL_RESULT (*refuse)(void *context, const struct http_request *request, bool *ret_refused);
-    // Called once the request is complete; its body is dropped.
+    // Called once the request is complete, with its body.
     CONTROL_RESULT (*reply)(void *context, const struct http_request *request);
     void *context;
 };
@@ -66,21 +72,9 @@ void http_server_stop_listening(struct http_server *server);
 // more what `role` may, or what their own role could.
 void http_server_hang_up_strangers(const struct http_server *server, const struct account *account,
                                    enum config_role role);
+// The replies that go on (http_reply.h), of struct http_stream; the server's.
+GPtrArray *http_server_streams(const struct http_server *server);
 // Runs the server once, so that connections that were resumed go on.
 void http_server_run(const struct http_server *server);
 // Ends all connections, of which none may be suspended, and closes the socket. Takes NULL.
 void http_server_free(struct http_server *server);
-
-// Replies with `text`, which it takes over and g_free()s. Returns what a handler is to return;
-// MHD_NO, which closes the connection, when there is no memory.
-CONTROL_RESULT control_reply(struct MHD_Connection *connection, unsigned status,
-                             const char *content_type, char *text);
-// Replies {"error": `sentence`}.
-CONTROL_RESULT control_refuse(struct MHD_Connection *connection, unsigned status,
-                              const char *sentence);
-// The same, with a header `name` for each of `count` values; for 401, 405 and 429.
-CONTROL_RESULT control_refuse_with(struct MHD_Connection *connection, unsigned status,
-                                   const char *name, const char *const *values, size_t count,
-                                   const char *sentence);
-// Replies 405; `allowed` is a literal: "GET, HEAD".
-CONTROL_RESULT control_refuse_method(struct MHD_Connection *connection, const char *allowed);

@@ -1,4 +1,4 @@
-#include "daemon/front/control/control_socket.h"
+#include "daemon/front/http/control_socket.h"
 
 #include <errno.h>
 #include <glib.h>

@@ -1,9 +1,9 @@
-#include "daemon/front/control/control.h"
+#include "daemon/front/http/control.h"
 
 #include "daemon/common/descriptors.h"
 #include "daemon/common/log.h"
-#include "daemon/front/control/control_endpoint.h"
-#include "daemon/front/control/control_socket.h"
+#include "daemon/front/http/control_socket.h"
+#include "daemon/front/http/routes.h"
 #include "daemon/front/listener.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ struct control {
     struct control_front front;
     struct event_feed *feed; // owned
     struct control_socket socket;
-    struct control_endpoint *local; // on the unix socket; owned
+    struct http_routes *local; // on the unix socket; owned
 
     // Over TCP
     struct account *account; // borrowed; NULL: never
@@ -34,7 +34,7 @@ struct control {
     int port;
     int fd;                          // the listening socket, of which the endpoint has a copy
     struct certificate *certificate; // reference; NULL: plain
-    struct control_endpoint *remote; // owned; NULL: it listens nowhere
+    struct http_routes *remote;      // owned; NULL: it listens nowhere
     GPtrArray *retired;              // endpoints that end
     guint retiring;                  // GLib source id; 0: none does
     char *url;                       // owned
@@ -42,7 +42,7 @@ struct control {
 
 static void free_endpoint(gpointer endpoint)
 {
-    control_endpoint_free(endpoint);
+    http_routes_free(endpoint);
 }
 
 static gboolean end_retired(gpointer data)
@@ -61,14 +61,14 @@ static void retire(struct control *control)
     if (!control->remote) {
         return;
     }
-    control_endpoint_stop_listening(control->remote);
+    http_routes_stop_listening(control->remote);
     g_ptr_array_add(control->retired, TAKE(control->remote));
     g_clear_handle_id(&control->retiring, g_source_remove);
     control->retiring = g_timeout_add_seconds(RETIRED_S, end_retired, control);
 }
 
 static int begin(const struct control *control, int fd, struct certificate *certificate,
-                 struct error *error, struct control_endpoint **ret_endpoint)
+                 struct error *error, struct http_routes **ret_endpoint)
 {
     const struct http_server_settings settings = {
         .name = "control API over TCP",
@@ -79,8 +79,8 @@ static int begin(const struct control *control, int fd, struct certificate *cert
         .certificate = certificate,
     };
     int r = settings.fd < 0 ? error_set(error, -errno, "http.port: %s", strerror(errno))
-                            : control_endpoint_new(&control->front, control->feed, control->account,
-                                                   &settings, error, ret_endpoint);
+                            : http_routes_new(&control->front, control->feed, control->account,
+                                              &settings, error, ret_endpoint);
 
     if (r < 0 && settings.fd >= 0) {
         close(settings.fd);
@@ -147,7 +147,7 @@ static bool is_same_certificate(const struct certificate *a, const struct certif
 }
 
 static void take(struct control *control, const char *address, int port, int fd,
-                 struct certificate *certificate, struct control_endpoint *endpoint)
+                 struct certificate *certificate, struct http_routes *endpoint)
 {
     struct certificate *before = control->certificate;
 
@@ -178,7 +178,7 @@ int control_listen(struct control *control, const struct config *config,
                    struct certificate *certificate, struct error *error)
 {
     struct certificate *shown = config->http.tls ? certificate : NULL;
-    struct control_endpoint *endpoint = NULL;
+    struct http_routes *endpoint = NULL;
     bool stays = control->remote && control->port == config->http.port &&
                  strcmp(control->address, config->http.address) == 0;
     bool listened = control->remote;
@@ -230,8 +230,7 @@ int control_new(const char *path, const struct control_front *front, struct acco
     control->retired = g_ptr_array_new_with_free_func(free_endpoint);
     control->feed = event_feed_new();
     settings.fd = control->socket.fd;
-    r = control_endpoint_new(&control->front, control->feed, NULL, &settings, error,
-                             &control->local);
+    r = http_routes_new(&control->front, control->feed, NULL, &settings, error, &control->local);
     if (r < 0) {
         close(control->socket.fd);
         control_free(control);
@@ -249,7 +248,7 @@ const char *control_url(const struct control *control)
 void control_recheck(struct control *control)
 {
     if (control->remote) {
-        control_endpoint_recheck(control->remote);
+        http_routes_recheck(control->remote);
     }
 }
 
@@ -260,7 +259,7 @@ void control_free(struct control *control)
     }
     control_socket_remove(&control->socket);
     g_clear_handle_id(&control->retiring, g_source_remove);
-    control_endpoint_free(control->remote);
+    http_routes_free(control->remote);
     g_ptr_array_unref(control->retired);
     if (control->fd >= 0) {
         close(control->fd); // systemd may keep it for the next edged
@@ -268,7 +267,7 @@ void control_free(struct control *control)
     certificate_unref(control->certificate);
     g_free(control->address);
     g_free(control->url);
-    control_endpoint_free(control->local);
+    http_routes_free(control->local);
     event_feed_free(control->feed);
     g_free(control);
 }

@@ -1,11 +1,10 @@
-#include "daemon/front/control/http_server.h"
+#include "daemon/front/http/http_server.h"
 
 #include "daemon/common/log.h"
 #include "daemon/front/account/peer.h"
 
 #include <errno.h>
 #include <glib.h>
-#include <json-glib/json-glib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,8 +15,8 @@
 // HTTP has a fifth of the main loop, which serves the viewers, and may take 4 ms at once.
 #define SHARE 5
 #define BURST_NS (4 * NS_PER_MS)
-#define RETRY_AFTER_S "5"
-#define BODY_MAX_BYTES 65536u // of what is read and dropped
+// A body that its client does not tell the size of is read to the end of this, and then refused.
+#define BODY_READ_BYTES (2 * HTTP_BODY_MAX_BYTES)
 
 struct http_server {
     struct http_handler handler;
@@ -26,6 +25,7 @@ struct http_server {
     struct MHD_Daemon *daemon;
     bool listening;                 // takes more connections
     GPtrArray *connections;         // of struct http_connection, owned by libmicrohttpd's own
+    GPtrArray *streams;             // of struct http_stream, each its response's
     unsigned most, most_an_address; // of connections; 0: as many of an address as in all
     GSource *source;
     guint request_timer; // GLib source id; 0: nobody is connected
@@ -41,7 +41,8 @@ struct http_connection {
     char *uri;                // of the request under way; owned
     int64_t waiting_since_ns; // since when it waits for a whole request; 0: the request is complete
     bool headers_seen;        // of that request
-    size_t body_bytes;
+    GString *body;            // of that request, up to HTTP_BODY_MAX_BYTES; owned
+    size_t body_bytes;        // that came
     struct account_login login;
 };
 
@@ -153,6 +154,7 @@ static struct http_connection *open_connection(struct http_server *server,
         connection->network = peer_network(&peer);
     }
     connection->server = server;
+    connection->body = g_string_new(NULL);
     connection->fd = MHD_get_connection_info(with, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     connection->waiting_since_ns = clock_now_ns();
     g_ptr_array_add(server->connections, connection);
@@ -175,6 +177,7 @@ static void close_connection(struct http_server *server, struct http_connection 
     if (!server->connections->len) {
         g_clear_handle_id(&server->request_timer, g_source_remove);
     }
+    g_string_free(connection->body, TRUE);
     g_free(connection->uri);
     g_free(connection);
 }
@@ -199,6 +202,7 @@ static void *on_request_line(void *context, const char *uri, struct MHD_Connecti
     g_free(connection->uri);
     connection->uri = g_strdup(uri);
     connection->headers_seen = false;
+    g_string_truncate(connection->body, 0);
     connection->body_bytes = 0;
     return NULL;
 }
@@ -224,7 +228,23 @@ static struct http_request describe(struct http_connection *connection, struct M
         .uri = connection->uri,
         .peer = peer_address(with),
         .login = &connection->login,
+        .body = connection->body->str,
+        .body_size = connection->body_bytes,
     };
+}
+
+// What is more than HTTP_BODY_MAX_BYTES is counted and dropped, so that its client can be told.
+static CONTROL_RESULT take_body(struct http_connection *connection, const char *piece, size_t *size)
+{
+    size_t room = HTTP_BODY_MAX_BYTES - connection->body->len;
+
+    connection->body_bytes += *size;
+    if (connection->body_bytes > BODY_READ_BYTES) {
+        return MHD_NO; // libmicrohttpd takes no reply in the middle of a body
+    }
+    g_string_append_len(connection->body, piece, (gssize)MIN(room, *size));
+    *size = 0;
+    return MHD_YES;
 }
 
 // Called once with the headers, then with each piece of a body, then at the end of the request. An
@@ -235,26 +255,23 @@ static CONTROL_RESULT handle(void *context, struct MHD_Connection *with, const c
 {
     struct http_server *server = context;
     struct http_connection *connection = find_connection(with);
-    struct http_request request = describe(connection, with, path, method);
+    struct http_request request;
     bool refused = false;
     CONTROL_RESULT result;
 
-    (void)version, (void)upload_data, (void)unused;
+    (void)version, (void)unused;
     if (!connection->headers_seen) {
         connection->headers_seen = true;
+        request = describe(connection, with, path, method);
         result = server->handler.refuse(server->handler.context, &request, &refused);
         connection->accepted |= !refused;
         return refused ? result : MHD_YES;
     }
-    connection->body_bytes += *upload_data_size;
-    if (connection->body_bytes > BODY_MAX_BYTES) {
-        return MHD_NO; // libmicrohttpd takes no reply in the middle of a body
-    }
     if (*upload_data_size > 0) {
-        *upload_data_size = 0; // the body is dropped
-        return MHD_YES;
+        return take_body(connection, upload_data, upload_data_size);
     }
     connection->waiting_since_ns = 0;
+    request = describe(connection, with, path, method);
     return server->handler.reply(server->handler.context, &request);
 }
 
@@ -388,6 +405,7 @@ int http_server_new(const struct http_server_settings *settings, struct error *e
     server->handler = settings->handler;
     server->name = settings->name;
     server->connections = g_ptr_array_new();
+    server->streams = g_ptr_array_new();
     server->most = settings->connections;
     server->most_an_address = settings->connections_an_address;
     server->certificate = settings->certificate ? certificate_ref(settings->certificate) : NULL;
@@ -433,6 +451,11 @@ void http_server_hang_up_strangers(const struct http_server *server, const struc
     }
 }
 
+GPtrArray *http_server_streams(const struct http_server *server)
+{
+    return server->streams;
+}
+
 void http_server_run(const struct http_server *server)
 {
     MHD_run(server->daemon);
@@ -454,73 +477,7 @@ void http_server_free(struct http_server *server)
     }
     g_clear_handle_id(&server->request_timer, g_source_remove);
     g_ptr_array_unref(server->connections);
+    g_ptr_array_unref(server->streams);
     certificate_unref(server->certificate);
     g_free(server);
-}
-
-// Replies
-// ---------------------------------------------------------------------
-
-struct headers {
-    const char *name;
-    const char *const *values;
-    size_t count;
-};
-
-static CONTROL_RESULT reply(struct MHD_Connection *connection, unsigned status,
-                            const char *content_type, const struct headers *more, char *text)
-{
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer_with_free_callback(strlen(text), text, g_free);
-    CONTROL_RESULT result;
-
-    if (!response) {
-        g_free(text);
-        return MHD_NO;
-    }
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    for (size_t i = 0; more && i < more->count; i++) {
-        MHD_add_response_header(response, more->name, more->values[i]);
-    }
-    if (status == MHD_HTTP_SERVICE_UNAVAILABLE) {
-        MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, RETRY_AFTER_S);
-    }
-    result = MHD_queue_response(connection, status, response);
-    MHD_destroy_response(response); // the connection holds its own reference
-    return result;
-}
-
-CONTROL_RESULT control_reply(struct MHD_Connection *connection, unsigned status,
-                             const char *content_type, char *text)
-{
-    return reply(connection, status, content_type, NULL, text);
-}
-
-CONTROL_RESULT control_refuse_with(struct MHD_Connection *connection, unsigned status,
-                                   const char *name, const char *const *values, size_t count,
-                                   const char *sentence)
-{
-    g_autoptr(JsonNode) node = json_node_new(JSON_NODE_VALUE);
-    g_autofree char *valid = g_utf8_make_valid(sentence, -1), *text = NULL;
-    const struct headers more = {name, values, count};
-
-    json_node_set_string(node, valid);
-    text = json_to_string(node, FALSE);
-    return reply(connection, status, "application/json", &more,
-                 g_strdup_printf("{\"error\": %s}\n", text));
-}
-
-CONTROL_RESULT control_refuse(struct MHD_Connection *connection, unsigned status,
-                              const char *sentence)
-{
-    return control_refuse_with(connection, status, NULL, NULL, 0, sentence);
-}
-
-CONTROL_RESULT control_refuse_method(struct MHD_Connection *connection, const char *allowed)
-{
-    g_autofree char *sentence = g_strdup_printf("no such method here; allowed: %s", allowed);
-
-    return control_refuse_with(connection, MHD_HTTP_METHOD_NOT_ALLOWED, MHD_HTTP_HEADER_ALLOW,
-                               &allowed, 1, sentence);
 }

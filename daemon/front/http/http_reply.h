@@ -1,0 +1,66 @@
+// Replies to HTTP requests: whole texts, errors, and streams that go on until somebody ends them.
+//
+// All but the streams return what a handler of libmicrohttpd returns: MHD_NO, which closes the
+// connection, where there is no memory. Every reply may not be stored by anybody, is not to be
+// guessed the type of, and may be loaded by pages of the same origin alone.
+#pragma once
+
+#include "daemon/front/http/http_server.h"
+
+#include <sys/types.h>
+
+// A header beside those that every reply has.
+struct http_header {
+    const char *name, *value;
+};
+
+// Replies with `text`, which it takes over and g_free()s.
+CONTROL_RESULT control_reply(struct MHD_Connection *connection, unsigned status,
+                             const char *content_type, char *text);
+// The same for `size` bytes, which it takes over and g_free()s, and `count` headers more.
+CONTROL_RESULT http_reply_bytes(struct MHD_Connection *connection, unsigned status,
+                                const char *content_type, const struct http_header *headers,
+                                size_t count, void *bytes, size_t size);
+
+// What is wrong with a request, as application/problem+json (RFC 9457): title, status and
+// `sentence` as "detail", and the same as "error". `key`, NULL: none, is what of the request is
+// meant; `allowed`, NULL: none, what may stand there.
+CONTROL_RESULT http_problem(struct MHD_Connection *connection, unsigned status, const char *key,
+                            const char *allowed, const char *sentence);
+CONTROL_RESULT control_refuse(struct MHD_Connection *connection, unsigned status,
+                              const char *sentence);
+// The same, with a header `name` for each of `count` values; for 401, 405 and 429.
+CONTROL_RESULT control_refuse_with(struct MHD_Connection *connection, unsigned status,
+                                   const char *name, const char *const *values, size_t count,
+                                   const char *sentence);
+// Replies 405; `allowed` is a literal: "GET, HEAD".
+CONTROL_RESULT control_refuse_method(struct MHD_Connection *connection, const char *allowed);
+
+// A reply that goes on. While there is nothing to send its connection is suspended, which costs
+// nothing, and only its end is waited for. A client that does not read is hung up on by the
+// server's time limit.
+struct http_stream;
+
+#define HTTP_STREAM_END (-1)    // all is said
+#define HTTP_STREAM_BROKEN (-2) // the client is hung up on, so that it notices
+
+struct http_stream_source {
+    // Writes up to `size` bytes; 0: there is nothing now, and http_stream_wake() follows. Or one of
+    // the two above.
+    ssize_t (*produce)(void *context, char *buffer, size_t size);
+    // The reply is over, however it ended: the stream is gone when this returns.
+    void (*release)(void *context);
+    void *context;
+};
+
+// Begins one. *ret_stream is borrowed, until `release`, which is called after an error as well.
+// `count` headers more may be given.
+CONTROL_RESULT http_stream_begin(struct http_server *server, struct MHD_Connection *connection,
+                                 const char *content_type, const struct http_header *headers,
+                                 size_t count, const struct http_stream_source *source,
+                                 struct http_stream **ret_stream);
+// There may be something to send.
+void http_stream_wake(struct http_stream *stream);
+// Lets every stream of the server send what it has and end: MHD_stop_daemon() takes no suspended
+// connections.
+void http_streams_end(const struct http_server *server);

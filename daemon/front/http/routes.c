@@ -1,0 +1,430 @@
+#include "daemon/front/http/routes.h"
+
+#include <glib.h>
+#include <string.h>
+
+#define LAST_RUNS 8u // enough for an event and the end of a reply
+
+// For so long a text is shown again, so that clients that ask without pause cost little.
+#define FRESH_NS (200 * NS_PER_MS)
+
+enum text_kind { TEXT_STATUS, TEXT_METRICS, TEXT_MOUNTS, TEXT_COUNT };
+
+struct http_routes {
+    const struct control_front *front; // borrowed
+    struct event_feed *feed;           // borrowed
+    struct account *account;           // borrowed; NULL: nobody is asked
+    bool encrypted;
+    struct http_server *server; // owned
+    struct kept_text {
+        char *text; // owned; NULL: none yet
+        int64_t made_ns;
+    } texts[TEXT_COUNT][CONFIG_ROLE_COUNT];
+};
+
+static void forget_texts(struct http_routes *routes)
+{
+    for (unsigned kind = 0; kind < TEXT_COUNT; kind++) {
+        for (unsigned role = 0; role < CONFIG_ROLE_COUNT; role++) {
+            g_clear_pointer(&routes->texts[kind][role].text, g_free);
+        }
+    }
+}
+
+static char *make_text(const struct control_front *front, enum text_kind kind,
+                       enum config_role role)
+{
+    if (kind == TEXT_MOUNTS) {
+        return front->list_mounts(front->context, role);
+    }
+    return front->status(front->context, kind == TEXT_STATUS ? FACTS_JSON : FACTS_METRICS, role);
+}
+
+// The text as `role` is shown it; borrowed. Without an account it is always made anew.
+static const char *find_text(struct http_routes *routes, enum text_kind kind, enum config_role role)
+{
+    struct kept_text *kept = &routes->texts[kind][role];
+    int64_t now_ns = clock_now_ns();
+
+    if (!routes->account || !kept->text || now_ns - kept->made_ns >= FRESH_NS) {
+        g_free(kept->text);
+        *kept = (struct kept_text){make_text(routes->front, kind, role), now_ns};
+    }
+    return kept->text;
+}
+
+const char *http_query(const struct http_call *call, const char *name)
+{
+    return MHD_lookup_connection_value(call->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+const char *http_header_of(const struct http_request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+static CONTROL_RESULT reply_index(struct http_call *call);
+
+static CONTROL_RESULT reply_status(struct http_call *call)
+{
+    const char *text = find_text(call->routes, TEXT_STATUS, call->role);
+
+    return control_reply(call->connection, MHD_HTTP_OK, "application/json", g_strdup(text));
+}
+
+static CONTROL_RESULT reply_metrics(struct http_call *call)
+{
+    const char *text = find_text(call->routes, TEXT_METRICS, call->role);
+
+    return control_reply(call->connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8",
+                         g_strdup(text));
+}
+
+static CONTROL_RESULT reply_reload(struct http_call *call)
+{
+    return control_reply(call->connection, MHD_HTTP_OK, "application/json",
+                         call->front->reload(call->front->context));
+}
+
+static CONTROL_RESULT reply_events(struct http_call *call)
+{
+    g_autofree char *refusal = call->front->refuse(
+        call->front->context, call->role, http_query(call, "camera"), http_query(call, "region"));
+
+    return refusal ? control_refuse(call->connection, MHD_HTTP_NOT_FOUND, refusal)
+                   : event_feed_follow(call->feed, call->server, call->connection, call->role);
+}
+
+// The table
+// ---------------------------------------------------------------------
+
+// HEAD is allowed where GET is.
+static const struct http_route {
+    const char *method, *path;
+    enum config_role role; // the least that may ask
+    CONTROL_RESULT (*reply)(struct http_call *call);
+    const char *help; // a line of the index
+} routes_table[] = {
+    {"GET", "/", CONFIG_ROLE_VIEWER, reply_index, "this list"},
+    {"GET", "/v1/status", CONFIG_ROLE_VIEWER, reply_status, "JSON: cameras, mounts, latency"},
+    {"GET", "/v1/events", CONFIG_ROLE_VIEWER, reply_events,
+     "motion in regions, as it begins and ends (server-sent events)"},
+    {"GET", "/metrics", CONFIG_ROLE_VIEWER, reply_metrics, "the same as status, for Prometheus"},
+    {"POST", "/v1/reload", CONFIG_ROLE_OPERATOR, reply_reload,
+     "loads the configuration again; the verdict is JSON"},
+};
+
+static CONTROL_RESULT reply_index(struct http_call *call)
+{
+    GString *text = g_string_new("edged " EDGED_VERSION "\n");
+
+    for (size_t i = 0; i < ARRAY_LENGTH(routes_table); i++) {
+        g_string_append_printf(text, "%-5s %-12s %s\n", routes_table[i].method,
+                               routes_table[i].path, routes_table[i].help);
+    }
+    return control_reply(call->connection, MHD_HTTP_OK, "text/plain; charset=utf-8",
+                         g_string_free(text, FALSE));
+}
+
+// Whether the path is that of the route; then its parameters are written to `call`, if that is not
+// NULL.
+static bool fits(const struct http_route *route, const char *path, struct http_call *call)
+{
+    const char *pattern = route->path;
+    size_t count = 0;
+
+    while (*pattern && *path) {
+        if (*pattern == '{') {
+            size_t length = strcspn(path, "/");
+
+            if (length == 0 || length >= HTTP_PARAMETER_SIZE) {
+                return false;
+            }
+            if (call) {
+                g_strlcpy(call->parameters[count], path, length + 1);
+            }
+            count++;
+            path += length;
+            pattern = strchr(pattern, '}') + 1;
+        } else if (*pattern++ != *path++) {
+            return false;
+        }
+    }
+    return !*pattern && !*path;
+}
+
+static bool takes(const struct http_route *route, const char *method)
+{
+    return strcmp(route->method, method) == 0 || (strcmp(method, MHD_HTTP_METHOD_HEAD) == 0 &&
+                                                  strcmp(route->method, MHD_HTTP_METHOD_GET) == 0);
+}
+
+// The route of a request, with its parameters in `call`, if that is not NULL. NULL: there is none;
+// then *ret_allowed has the methods that the path takes, "" where nothing is there, which the
+// caller frees.
+static const struct http_route *find_route(const struct http_request *request,
+                                           struct http_call *call, GString *ret_allowed)
+{
+    for (size_t i = 0; i < ARRAY_LENGTH(routes_table); i++) {
+        const struct http_route *route = &routes_table[i];
+
+        if (!fits(route, request->path, call)) {
+            continue;
+        }
+        if (takes(route, request->method)) {
+            return route;
+        }
+        g_string_append_printf(ret_allowed, "%s%s%s", ret_allowed->len ? ", " : "", route->method,
+                               strcmp(route->method, MHD_HTTP_METHOD_GET) == 0 ? ", HEAD" : "");
+    }
+    return NULL;
+}
+
+static CONTROL_RESULT reply_unknown(struct http_routes *routes, const struct http_request *request,
+                                    enum config_role role)
+{
+    g_autofree char *text = NULL;
+    GString *list = g_string_new(NULL);
+
+    for (size_t i = 0; i < ARRAY_LENGTH(routes_table); i++) {
+        g_string_append_printf(list, "%s%s", i ? ", " : "", routes_table[i].path);
+    }
+    text =
+        g_strconcat("no such page; allowed are ", list->str,
+                    "; streams are served by RTSP: ", find_text(routes, TEXT_MOUNTS, role), NULL);
+    g_string_free(list, TRUE);
+    return control_refuse(request->connection, MHD_HTTP_NOT_FOUND, text);
+}
+
+// Who may ask
+// ---------------------------------------------------------------------
+
+struct header_count {
+    const char *name;
+    unsigned count;
+};
+
+static CONTROL_RESULT count_header(void *context, enum MHD_ValueKind kind, const char *name,
+                                   const char *value)
+{
+    struct header_count *count = context;
+
+    (void)kind, (void)value;
+    count->count += g_ascii_strcasecmp(name, count->name) == 0;
+    return MHD_YES;
+}
+
+// One that comes twice may be read in two ways by two readers.
+static bool comes_twice(const struct http_request *request, const char *name)
+{
+    struct header_count count = {name, 0};
+
+    MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_header, &count);
+    return count.count > 1;
+}
+
+// Whether the header Host is "127.0.0.1:9854", "[::1]:9854", "localhost" and so on, whole. A client
+// older than HTTP/1.1 sends none.
+static bool calls_loopback(const struct http_request *request)
+{
+    const char *host = http_header_of(request, MHD_HTTP_HEADER_HOST);
+    char name[CONFIG_HOST_SIZE];
+
+    return !host || (config_read_host(host, strlen(host), name) &&
+                     (config_is_loopback(name) || g_ascii_strcasecmp(name, "localhost") == 0));
+}
+
+// Why the request is refused; NULL: it is not.
+static const char *find_objection(const struct account *account, enum config_role role,
+                                  const struct http_request *request)
+{
+    bool has_users = account_has_users(account);
+
+    if (!has_users && !account_is_open(account) && !calls_loopback(request)) {
+        return "without users this machine answers to 127.0.0.1 and localhost alone; see "
+               "rtsp.users";
+    }
+    if (role > CONFIG_ROLE_VIEWER && !has_users) {
+        return "without users only the control socket takes this: use edgectl reload";
+    }
+    if (role > CONFIG_ROLE_VIEWER && http_header_of(request, MHD_HTTP_HEADER_ORIGIN)) {
+        return "requests that web pages make are refused";
+    }
+    return NULL;
+}
+
+static CONTROL_RESULT challenge(const struct http_request *request,
+                                const struct account_answer *answer)
+{
+    const char *values[ACCOUNT_CHALLENGES_MAX];
+
+    for (size_t i = 0; i < answer->challenge_count; i++) {
+        values[i] = answer->challenges[i];
+    }
+    return control_refuse_with(request->connection, MHD_HTTP_UNAUTHORIZED,
+                               MHD_HTTP_HEADER_WWW_AUTHENTICATE, values, answer->challenge_count,
+                               "a user and a password are needed");
+}
+
+static CONTROL_RESULT throttle(const struct http_request *request,
+                               const struct account_answer *answer)
+{
+    g_autofree char *seconds = g_strdup_printf("%d", answer->retry_after_s);
+
+    return control_refuse_with(request->connection, MHD_HTTP_TOO_MANY_REQUESTS,
+                               MHD_HTTP_HEADER_RETRY_AFTER, (const char *[]){seconds}, 1,
+                               "too many wrong passwords came from there; try again later");
+}
+
+static bool is_read(const struct http_request *request)
+{
+    return strcmp(request->method, MHD_HTTP_METHOD_GET) == 0 ||
+           strcmp(request->method, MHD_HTTP_METHOD_HEAD) == 0;
+}
+
+// Replies 401, 403, 429 or 400 to what needs another role than the client has, or is not allowed.
+//
+// A browser may send a request because a page of somebody else's tells it to. So without users only
+// requests to a loopback address or "localhost" are answered, because any other name may be made to
+// lead here; and what wants more than a viewer has to come from a user, and from no page.
+static CONTROL_RESULT check_access(const struct http_routes *routes, enum config_role role,
+                                   const struct http_request *request, bool *ret_refused)
+{
+    const char *objection = find_objection(routes->account, role, request);
+    const struct account_request asked = {
+        .method = request->method,
+        .uri = request->uri,
+        .authorization = http_header_of(request, MHD_HTTP_HEADER_AUTHORIZATION),
+        .peer = request->peer,
+        .encrypted = routes->encrypted,
+        .role = role,
+    };
+    struct account_answer answer;
+
+    *ret_refused = true;
+    if (comes_twice(request, MHD_HTTP_HEADER_AUTHORIZATION) ||
+        comes_twice(request, MHD_HTTP_HEADER_HOST)) {
+        return control_refuse(request->connection, MHD_HTTP_BAD_REQUEST,
+                              "got more than one header Authorization or Host, allowed: one of "
+                              "each");
+    }
+    account_check(routes->account, &asked, clock_now_ns(), request->login, &answer);
+    switch (answer.verdict) {
+    case ACCOUNT_ALLOWED:
+        break;
+    case ACCOUNT_CHALLENGE:
+        return challenge(request, &answer);
+    case ACCOUNT_FORBIDDEN:
+        return control_refuse(request->connection, MHD_HTTP_FORBIDDEN,
+                              "this user, or this address, may not");
+    case ACCOUNT_THROTTLED:
+        return throttle(request, &answer);
+    }
+    if (objection) {
+        return control_refuse(request->connection, MHD_HTTP_FORBIDDEN, objection);
+    }
+    *ret_refused = false;
+    return MHD_YES;
+}
+
+// What the client of an allowed request may watch.
+static enum config_role role_of(const struct http_routes *routes,
+                                const struct http_request *request)
+{
+    return routes->account ? account_role(routes->account, request->login) : CONFIG_ROLE_ADMIN;
+}
+
+static CONTROL_RESULT refuse(void *context, const struct http_request *request, bool *ret_refused)
+{
+    const struct http_routes *routes = context;
+    GString *allowed = g_string_new(NULL);
+    const struct http_route *route = find_route(request, NULL, allowed);
+    CONTROL_RESULT result = MHD_YES;
+
+    *ret_refused = false;
+    if (routes->account) {
+        result =
+            check_access(routes, route ? route->role : CONFIG_ROLE_VIEWER, request, ret_refused);
+    }
+    if (!*ret_refused && !route && (allowed->len || !is_read(request))) {
+        *ret_refused = true;
+        result =
+            control_refuse_method(request->connection, allowed->len ? allowed->str : "GET, HEAD");
+    }
+    g_string_free(allowed, TRUE);
+    return result;
+}
+
+static CONTROL_RESULT reply(void *context, const struct http_request *request)
+{
+    struct http_routes *routes = context;
+    GString *allowed = g_string_new(NULL);
+    struct http_call call = {
+        .routes = routes,
+        .front = routes->front,
+        .feed = routes->feed,
+        .server = routes->server,
+        .request = request,
+        .connection = request->connection,
+        .role = role_of(routes, request),
+        .is_local = !routes->account,
+        .encrypted = routes->encrypted,
+    };
+    const struct http_route *route = find_route(request, &call, allowed);
+
+    g_string_free(allowed, TRUE);
+    if (request->body_size > HTTP_BODY_MAX_BYTES) {
+        return control_refuse(request->connection, 413,
+                              "the body is too large, allowed: up to 64 KiB");
+    }
+    return route ? route->reply(&call) : reply_unknown(routes, request, call.role);
+}
+
+int http_routes_new(const struct control_front *front, struct event_feed *feed,
+                    struct account *account, const struct http_server_settings *settings,
+                    struct error *error, struct http_routes **ret_routes)
+{
+    struct http_routes *routes = g_new0(struct http_routes, 1);
+    struct http_server_settings all = *settings;
+    int r;
+
+    routes->front = front;
+    routes->feed = feed;
+    routes->account = account;
+    routes->encrypted = settings->certificate;
+    all.handler = (struct http_handler){refuse, reply, routes};
+    r = http_server_new(&all, error, &routes->server);
+    if (r < 0) {
+        http_routes_free(routes);
+        return r;
+    }
+    *ret_routes = routes;
+    return 0;
+}
+
+void http_routes_recheck(struct http_routes *routes)
+{
+    forget_texts(routes);
+    http_server_hang_up_strangers(routes->server, routes->account, CONFIG_ROLE_VIEWER);
+}
+
+void http_routes_stop_listening(struct http_routes *routes)
+{
+    http_server_stop_listening(routes->server);
+}
+
+void http_routes_free(struct http_routes *routes)
+{
+    if (!routes) {
+        return;
+    }
+    if (routes->server) {
+        http_streams_end(routes->server);
+        for (unsigned run = 0; run < LAST_RUNS; run++) {
+            http_server_run(routes->server);
+        }
+        http_server_free(routes->server);
+    }
+    forget_texts(routes);
+    g_free(routes);
+}
