@@ -2,11 +2,11 @@
 
 #include "daemon/common/log.h"
 #include "daemon/front/account/account.h"
-#include "daemon/front/http/routes.h"
 #include "daemon/front/events/event_feed.h"
 #include "daemon/front/front_camera.h"
 #include "daemon/front/front_network.h"
 #include "daemon/front/front_status.h"
+#include "daemon/front/http/routes.h"
 #include "daemon/front/reload.h"
 #include "daemon/front/supervise/process.h"
 

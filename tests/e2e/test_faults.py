@@ -73,8 +73,13 @@ def test_slates_of_h265_hold_its_viewers(edged, watch):
 
 
 def thread_of(pid, name):
-    return next(int(task.name) for task in pathlib.Path(f"/proc/{pid}/task").iterdir()
-                if (task / "comm").read_text() == f"{name}\n")
+    """The kernel's list leaves threads out while others begin and end."""
+    while True:
+        for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(FileNotFoundError):
+                if (task / "comm").read_text() == f"{name}\n":
+                    return int(task.name)
+        time.sleep(0.01)
 
 
 def test_hanging_camera_process_is_replaced_and_viewers_stay(edged, watch):
