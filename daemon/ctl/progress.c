@@ -61,3 +61,18 @@ bool interrupt_seen(void)
 {
     return interrupted;
 }
+
+int progress_run(const char *what, size_t steps, int (*step)(void *context, struct error *error),
+                 void *context, struct error *error)
+{
+    struct progress progress;
+    int r = 1;
+
+    progress_start(&progress, what, steps);
+    for (size_t i = 0; i < steps && r > 0 && !interrupt_seen(); i++) {
+        r = step(context, error);
+        progress_step(&progress);
+    }
+    progress_end(&progress);
+    return r < 0 ? r : 0;
+}

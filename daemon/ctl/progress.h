@@ -2,6 +2,8 @@
 // signal.
 #pragma once
 
+#include "config/base.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -25,3 +27,8 @@ void interrupt_watch(void);
 bool interrupt_seen(void);
 // What a command that ended early returns, as shells say it of one that a SIGINT ended.
 #define INTERRUPT_STATUS 130
+
+// Calls `step` up to `steps` times under a bar, as long as it returns 1 and there is no interrupt.
+// Returns 0, or the error of the step that failed.
+int progress_run(const char *what, size_t steps, int (*step)(void *context, struct error *error),
+                 void *context, struct error *error);

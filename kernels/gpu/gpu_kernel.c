@@ -108,6 +108,7 @@ void gpu_kernel_join(struct gpu_kernel *kernel)
 {
     struct gpu_blocks *blocks = gpu_blocks(kernel->gpu);
 
+    kernel->tried = false;
     kernel->next = blocks->kernels;
     blocks->kernels = kernel;
     set_block(kernel, blocks->now[kernel->group], "using the one chosen for this GPU");
@@ -122,6 +123,18 @@ void gpu_kernel_leave(struct gpu_kernel *kernel)
     }
     if (*at) {
         *at = kernel->next;
+    }
+}
+
+void gpu_kernel_try(struct gpu_kernel *kernel, struct config_block block)
+{
+    struct error why;
+
+    gpu_kernel_leave(kernel);
+    kernel->tried = true;
+    block = fill_in(kernel, block);
+    if (gpu_block_check(kernel->gpu, kernel->function, block, &why) == 0) {
+        kernel->block = block;
     }
 }
 
@@ -207,6 +220,10 @@ static void roll_back(struct gpu_kernel *kernel, int result)
     struct gpu_blocks *blocks = gpu_blocks(kernel->gpu);
     struct error refusal;
 
+    if (kernel->tried) {
+        kernel->block = kernel->good;
+        return;
+    }
     cuda_driver_check(gpu_driver(kernel->gpu), result, "the launch was refused", &refusal);
     if (bad->rows == good->rows) {
         error_prefix(&refusal, 0, "kernels.%s.block = [%d, %d], back to [%d, %d]", kernel->key,

@@ -17,6 +17,7 @@ struct gpu_kernel {
     enum config_kernel group;  // in the configuration
     const char *key;           // the group's: "gradient"; static
     struct gpu_tile tile;      // with the default rows
+    bool tried;                // in a block of its own, by gpu_kernel_try()
     bool rows_vary;            // any number of rows will do; set before gpu_kernel_join()
     struct config_block own;   // the default block
     struct config_block block; // of the next launch, nothing left open
@@ -36,6 +37,11 @@ int gpu_kernel_init(struct gpu_kernel *kernel, struct gpu *gpu, enum config_kern
 void gpu_kernel_join(struct gpu_kernel *kernel);
 // No longer. Fine where it did not join.
 void gpu_kernel_leave(struct gpu_kernel *kernel);
+
+// Has the kernel tried in a block of its own, whatever gpu_set_blocks() says: `block`, unless that
+// is not legal here. Neither that nor a launch that refuses it is told to anybody.
+// gpu_kernel_join() ends it.
+void gpu_kernel_try(struct gpu_kernel *kernel, struct config_block block);
 
 // Queues the kernel over the picture of `job` in the GPU's stream and returns. The job, whose rows
 // are filled in, is the first member of the struct that the kernel takes. What CUDA says where no

@@ -188,3 +188,26 @@ struct gpu_kernel *gpu_runner_kernel(struct gpu_runner *runner, enum config_kern
     }
     return NULL;
 }
+
+void gpu_runner_try_block(struct gpu_runner *runner, enum config_kernel group,
+                          struct config_block block)
+{
+    struct gpu_kernel *kernel;
+
+    for (unsigned i = 0; (kernel = kernel_at(runner, i)); i++) {
+        if (kernel->group == group) {
+            gpu_kernel_try(kernel, block);
+        }
+    }
+}
+
+void gpu_runner_leave_block(struct gpu_runner *runner, enum config_kernel group)
+{
+    struct gpu_kernel *kernel;
+
+    for (unsigned i = 0; (kernel = kernel_at(runner, i)); i++) {
+        if (kernel->group == group && kernel->tried) {
+            gpu_kernel_join(kernel);
+        }
+    }
+}

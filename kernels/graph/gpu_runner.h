@@ -65,3 +65,8 @@ void gpu_runner_forget(struct gpu_runner *runner);
 size_t gpu_runner_groups(const struct gpu_runner *runner, enum config_kernel *ret_groups);
 // The first kernel of that group, NULL where there is none.
 struct gpu_kernel *gpu_runner_kernel(struct gpu_runner *runner, enum config_kernel group);
+// Has all kernels of that group tried in `block`, as gpu_kernel_try(), until
+// gpu_runner_leave_block(), from which on they have the block of their group again.
+void gpu_runner_try_block(struct gpu_runner *runner, enum config_kernel group,
+                          struct config_block block);
+void gpu_runner_leave_block(struct gpu_runner *runner, enum config_kernel group);

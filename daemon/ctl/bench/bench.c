@@ -8,12 +8,12 @@
 #include "daemon/common/mask_file.h"
 #include "daemon/common/standard_output.h"
 #include "daemon/ctl/bench/bench_target.h"
-#include "daemon/ctl/bench/rig.h"
-#include "daemon/ctl/bench/timing.h"
 #include "daemon/ctl/gpu_session.h"
 #include "daemon/ctl/progress.h"
 #include "daemon/ctl/table.h"
 #include "kernels/gpu/gpu_kernel.h"
+#include "kernels/tune/rig.h"
+#include "kernels/tune/timing.h"
 
 #include <errno.h>
 #include <string.h>
@@ -117,6 +117,7 @@ static int measure(struct bench *bench, struct work *works, size_t count, const 
                    struct error *error)
 {
     g_autofree struct timed *timed = g_new0(struct timed, 2 * count);
+    struct timing_rounds rounds = {timed, 2 * count, (unsigned)bench->options->runs, 0};
     int r;
 
     for (size_t i = 0; i < count; i++) {
@@ -125,7 +126,8 @@ static int measure(struct bench *bench, struct work *works, size_t count, const 
         timed[2 * i] = (struct timed){.run = rig_time, .context = &works[i].rig};
         timed[2 * i + 1] = (struct timed){.run = rig_time_copy, .context = copied};
     }
-    r = timing_run(timed, 2 * count, (unsigned)bench->options->runs, bench->view->name, error);
+    r = progress_run(bench->view->name, timing_turns(&rounds), timing_turn, &rounds, error);
+    timing_sum_up(&rounds);
     for (size_t i = 0; i < count && r == 0; i++) {
         if (timed[2 * i].count > 0) {
             add_row(bench, &works[i], backend, timed[2 * i].result, timed[2 * i + 1].result);
@@ -198,8 +200,10 @@ static void name_kernels(struct work *work)
 static int bench_on_gpu(struct bench *bench, struct work *works, struct error *error)
 {
     struct gpu_session *session = &bench->session;
-    struct view_setup setup = {
-        .settings = bench->view, .input = &bench->target.input, .gpu = session->gpu};
+    struct view_setup setup = {.settings = bench->view,
+                               .input = &bench->target.input,
+                               .gpu = session->gpu,
+                               .read_mask = mask_file_read};
     int r = 0;
 
     for (int i = 0; i < 3 && r == 0; i++) {
@@ -209,6 +213,7 @@ static int bench_on_gpu(struct bench *bench, struct work *works, struct error *e
         works[i].memory = setup.allocator->kind;
         if (i < 2) {
             r = rig_init_kernels(&works[i].rig, &setup, error);
+            r = r < 0 ? r : rig_fill(&works[i].rig, error);
             name_kernels(&works[i]);
         } else {
             r = rig_init_view(&works[i].rig, &setup, error);

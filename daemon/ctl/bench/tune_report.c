@@ -17,7 +17,7 @@ static void print_shapes(const struct sweep *sweep)
 
     for (size_t i = 0; i < sweep->count; i++) {
         const struct sweep_shape *shape = &sweep->shapes[i];
-        bool in_use = shape_equal(shape->block, sweep->in_use);
+        bool in_use = sweep_shape_equal(shape->block, sweep->in_use);
 
         table_add(table, "%d x %d", shape->block.x, shape->block.y);
         table_add(table, "%d", shape->block.x * shape->block.y);

@@ -25,10 +25,20 @@ struct timed {
     struct timing result; // of all samples
 };
 
-// `runs` rounds (1..TIMING_RUNS_MAX) after one to warm up, each beginning with another one of
-// `count`. A bar called `title` shows how far it is. Ends early when interrupt_seen(), with what
-// there is. Errors of run().
-int timing_run(struct timed *timed, size_t count, unsigned runs, const char *title,
-               struct error *error);
+// Begun with zero turns.
+struct timing_rounds {
+    struct timed *timed; // not owned
+    size_t count;        // of them, at least 1
+    unsigned runs;       // rounds that count, 1..TIMING_RUNS_MAX, after one to warm up
+    size_t turn;         // turns taken
+};
+
+// How many turns there are in all: one for each thing in each round.
+size_t timing_turns(const struct timing_rounds *rounds);
+// Takes the next turn; each round begins with another one of the things. 1: there are more turns,
+// 0: that was the last. Errors of run(). `rounds` is a struct timing_rounds.
+int timing_turn(void *rounds, struct error *error);
+// Fills in the results, of the turns so far.
+void timing_sum_up(const struct timing_rounds *rounds);
 // Whether `a` is faster than `b` by more than either of them spreads.
 bool timing_is_faster(struct timing a, struct timing b);

@@ -1,6 +1,4 @@
-#include "daemon/ctl/bench/rig.h"
-
-#include "daemon/common/mask_file.h"
+#include "kernels/tune/rig.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,31 +6,49 @@
 #define PICTURES_MIN 2
 #define ROOM_BYTES ((size_t)512 << 20)
 #define WAIT_NS (5 * NS_PER_S)
+#define SCENE_ROWS 64
 
+// The first rows again and again, because a live camera waits for it.
 static void draw_scene(uint8_t *data, const struct frame_layout *layout)
 {
+    size_t stride = layout->planes[0].stride, drawn = SCENE_ROWS * stride;
     uint32_t noise = 1;
 
-    for (size_t i = 0; i < layout->size; i++) {
+    drawn = drawn < layout->size ? drawn : layout->size;
+    for (size_t i = 0; i < drawn; i++) {
         noise = noise * 1664525 + 1013904223;
-        data[i] = (uint8_t)((i / 7 ^ i / layout->planes[0].stride) + (noise >> 28));
+        data[i] = (uint8_t)((i / 7 ^ i / stride) + (noise >> 28));
+    }
+    for (size_t at = drawn; at < layout->size; at += drawn) {
+        memcpy(data + at, data, drawn < layout->size - at ? drawn : layout->size - at);
     }
 }
 
-int scene_frame_new(const struct frame_layout *layout, const struct frame_allocator *allocator,
-                    struct error *error, struct frame **ret_frame)
+// A frame by itself.
+static int frame_new(const struct frame_layout *layout, const struct frame_allocator *allocator,
+                     struct error *error, struct frame **ret_frame)
 {
     struct frame_pool *pool;
     int r = frame_pool_new(layout, 1, allocator, &pool);
 
     if (r < 0) {
-        return error_set(error, r, "no memory for a picture of %ux%u", layout->width,
-                         layout->height);
+        return error_set(error, r, "no %s memory for a picture of %ux%u", allocator->kind,
+                         layout->width, layout->height);
     }
     *ret_frame = frame_pool_take(pool);
     frame_pool_unref(pool);
-    draw_scene((*ret_frame)->data, layout);
     return 0;
+}
+
+int scene_frame_new(const struct frame_layout *layout, const struct frame_allocator *allocator,
+                    struct error *error, struct frame **ret_frame)
+{
+    int r = frame_new(layout, allocator, error, ret_frame);
+
+    if (r == 0) {
+        draw_scene((*ret_frame)->data, layout);
+    }
+    return r;
 }
 
 static size_t plane_bytes(const struct frame_layout *layout, bool all)
@@ -78,42 +94,46 @@ static int lend_to_gpu(const struct rig *rig, struct frame *frame, struct error 
     return r < 0 ? r : gpu_wait(rig->gpu, clock_now_ns() + WAIT_NS, error); // it reads `scene`
 }
 
-static int make_picture(struct rig *rig, int side, unsigned index, struct error *error)
+// A picture of one side. A copy of half of the bytes fits in it.
+static int make_picture(struct rig *rig, int side, struct error *error)
 {
-    struct frame *frame = frame_pool_take(rig->pools[side]);
+    struct frame_layout layout = side == 0 ? rig->input : rig->output;
+    struct frame *frame = NULL;
+    int r;
 
-    rig->frames[side][index] = frame;
-    if (strcmp(frame->allocator->kind, "device") != 0) {
+    layout.size = layout.size > rig->bytes / 2 ? layout.size : rig->bytes / 2;
+    r = frame_new(&layout, rig->allocator, error, &frame);
+    if (r < 0) {
+        return r;
+    }
+    rig->frames[side][rig->count] = frame;
+    if (strcmp(rig->allocator->kind, "device") != 0) {
         draw_scene(frame->data, &frame->layout);
     }
-    return rig->gpu ? lend_to_gpu(rig, frame, error, &rig->addresses[side][index]) : 0;
+    return rig->gpu ? lend_to_gpu(rig, frame, error, &rig->addresses[side][rig->count]) : 0;
 }
 
-// Makes `count` pictures of either kind. A copy of half of the bytes fits in each.
-static int make_pictures(struct rig *rig, const struct frame_allocator *allocator, unsigned count,
-                         struct error *error)
+int rig_add_pictures(struct rig *rig, struct error *error)
 {
-    struct frame_layout layouts[] = {rig->input, rig->output};
+    int r = 0;
 
-    rig->count = count;
-    for (int side = 0; side < 2; side++) {
-        struct frame_layout *layout = &layouts[side];
-        int r;
-
-        layout->size = layout->size > rig->bytes / 2 ? layout->size : rig->bytes / 2;
-        r = frame_pool_new(layout, count, allocator, &rig->pools[side]);
-        if (r < 0) {
-            return error_set(error, r, "no %s memory for %u pictures of %zu bytes", allocator->kind,
-                             count, layout->size);
-        }
-        for (unsigned i = 0; i < count && r == 0; i++) {
-            r = make_picture(rig, side, i, error);
-        }
-        if (r < 0) {
-            return r;
-        }
+    for (int side = 0; side < 2 && r == 0; side++) {
+        r = make_picture(rig, side, error);
     }
-    return 0;
+    if (r < 0) {
+        return r;
+    }
+    return ++rig->count < rig->wanted;
+}
+
+int rig_fill(struct rig *rig, struct error *error)
+{
+    int r;
+
+    do {
+        r = rig_add_pictures(rig, error);
+    } while (r > 0);
+    return r;
 }
 
 int rig_init_stage(struct rig *rig, const struct plan_step *step, const struct frame_layout *input,
@@ -127,7 +147,7 @@ int rig_init_stage(struct rig *rig, const struct plan_step *step, const struct f
     struct node *node;
     int r;
 
-    *rig = (struct rig){.input = *input};
+    *rig = (struct rig){.input = *input, .allocator = frame_allocator_host(), .wanted = 1};
     if (!converts && step->kind != STAGE_GRAY) {
         frame_layout_init(&rig->input, gray, input->width, input->height, FRAME_STRIDE_ALIGN);
     }
@@ -138,7 +158,7 @@ int rig_init_stage(struct rig *rig, const struct plan_step *step, const struct f
     if (r == 0) {
         r = cpu_runner_new(&node, 1, pool, error, &rig->stage);
     }
-    return r < 0 ? r : make_pictures(rig, frame_allocator_host(), 1, error);
+    return r < 0 ? r : rig_fill(rig, error);
 }
 
 int rig_init_view(struct rig *rig, const struct view_setup *setup, struct error *error)
@@ -146,9 +166,8 @@ int rig_init_view(struct rig *rig, const struct view_setup *setup, struct error 
     struct view_setup mine = *setup;
     int r;
 
-    *rig = (struct rig){.input = *setup->input};
+    *rig = (struct rig){.input = *setup->input, .allocator = setup->allocator, .wanted = 1};
     mine.frames = 2;
-    mine.read_mask = mask_file_read;
     r = view_new(&mine, error, &rig->view);
     if (r < 0) {
         return r;
@@ -158,7 +177,7 @@ int rig_init_view(struct rig *rig, const struct view_setup *setup, struct error 
     }
     rig->output = *view_output_layout(rig->view);
     count_view_bytes(rig, setup->settings);
-    return make_pictures(rig, setup->allocator, 1, error);
+    return rig_fill(rig, error);
 }
 
 // How many pictures fill twice the GPU's cache, within what memory allows.
@@ -179,13 +198,11 @@ static int make_kernels(struct rig *rig, const struct view_setup *setup, struct 
 {
     const char *kind = setup->allocator->kind;
     bool mapped = strcmp(kind, "managed") != 0 && strcmp(kind, "device") != 0;
-    struct view_setup with_masks = *setup;
     struct mask_plane *mask = NULL;
     int r = gpu_enter(rig->gpu, error);
 
-    with_masks.read_mask = mask_file_read;
     if (r == 0) {
-        r = plan_load_mask(plan, &with_masks, error, &mask);
+        r = plan_load_mask(plan, setup, error, &mask);
     }
     if (r == 0) {
         r = gpu_runner_init(&rig->kernels, rig->gpu, plan, &rig->input, mapped, error);
@@ -206,7 +223,7 @@ int rig_init_kernels(struct rig *rig, const struct view_setup *setup, struct err
     struct plan plan = plan_make(setup->settings, setup->input->format, VIEW_OUTPUT_STREAM);
     int r;
 
-    *rig = (struct rig){.gpu = setup->gpu, .input = *setup->input};
+    *rig = (struct rig){.gpu = setup->gpu, .input = *setup->input, .allocator = setup->allocator};
     if (plan.count == 0 || !gpu_runner_supports(&plan, setup->input)) {
         return -EAGAIN;
     }
@@ -214,7 +231,8 @@ int rig_init_kernels(struct rig *rig, const struct view_setup *setup, struct err
                       rig->input.height, FRAME_STRIDE_ALIGN);
     count_view_bytes(rig, setup->settings);
     r = make_kernels(rig, setup, &plan, error);
-    return r < 0 ? r : make_pictures(rig, setup->allocator, count_pictures(rig), error);
+    rig->wanted = count_pictures(rig);
+    return r;
 }
 
 void rig_finish(struct rig *rig)
@@ -225,13 +243,12 @@ void rig_finish(struct rig *rig)
     cpu_runner_free(rig->stage);
     node_unref(rig->node);
     for (int side = 0; side < 2; side++) {
-        for (unsigned i = 0; i < rig->count; i++) {
-            if (works && rig->frames[side][i]) {
+        for (unsigned i = 0; i < RIG_PICTURES_MAX && rig->frames[side][i]; i++) {
+            if (works) {
                 frame_to_cpu(rig->frames[side][i], NULL);
             }
             frame_unref(rig->frames[side][i]);
         }
-        frame_pool_unref(rig->pools[side]);
     }
     if (works && rig->end) {
         gpu_driver(rig->gpu)->event_destroy(rig->end);
@@ -293,7 +310,7 @@ static int run_on_gpu(struct rig *rig, bool copy, struct error *error, double *r
         r = check(rig, driver->event_record(rig->end, stream), "recording an event", error);
     }
     if (r == 0) {
-        r = gpu_wait(rig->gpu, clock_now_ns() + WAIT_NS, error);
+        r = gpu_wait(rig->gpu, clock_now_ns() + (rig->wait_ns ? rig->wait_ns : WAIT_NS), error);
     }
     if (r == 0) {
         r = check(rig, driver->event_elapsed(&ms, rig->start, rig->end), "reading the time", error);

@@ -1,6 +1,4 @@
-#include "daemon/ctl/bench/timing.h"
-
-#include "daemon/ctl/progress.h"
+#include "kernels/tune/timing.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -45,25 +43,25 @@ static int run_one(struct timed *timed, bool keep, struct error *error)
     return r;
 }
 
-int timing_run(struct timed *timed, size_t count, unsigned runs, const char *title,
-               struct error *error)
+size_t timing_turns(const struct timing_rounds *rounds)
 {
-    struct progress progress;
-    size_t turns = (runs + 1) * count;
-    int r = 0;
+    return (rounds->runs + 1) * rounds->count;
+}
 
-    progress_start(&progress, title, turns);
-    for (size_t i = 0; i < turns && r == 0 && !interrupt_seen(); i++) {
-        size_t round = i / count;
+int timing_turn(void *context, struct error *error)
+{
+    struct timing_rounds *rounds = context;
+    size_t round = rounds->turn / rounds->count;
+    int r = run_one(&rounds->timed[(round + rounds->turn) % rounds->count], round > 0, error);
 
-        r = run_one(&timed[(round + i) % count], round > 0, error);
-        progress_step(&progress);
+    return r < 0 ? r : ++rounds->turn < timing_turns(rounds);
+}
+
+void timing_sum_up(const struct timing_rounds *rounds)
+{
+    for (size_t i = 0; i < rounds->count; i++) {
+        summarize(&rounds->timed[i]);
     }
-    progress_end(&progress);
-    for (size_t i = 0; i < count; i++) {
-        summarize(&timed[i]);
-    }
-    return r;
 }
 
 bool timing_is_faster(struct timing a, struct timing b)
