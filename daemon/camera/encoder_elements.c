@@ -1,7 +1,6 @@
 #include "daemon/camera/encoder_elements.h"
 
-#include "daemon/common/h264_sps.h"
-#include "daemon/common/h265_parameters.h"
+#include "daemon/common/unit_probe.h"
 
 #include <errno.h>
 #include <gst/video/video.h>
@@ -384,9 +383,9 @@ int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encode
     gst_app_sink_set_callbacks(GST_APP_SINK(sink), &callbacks, context, NULL);
     GstPad *exit = gst_element_get_static_pad(sink, "sink");
     if (h264) {
-        h264_sps_set(exit, &(struct h264_sps){settings->range, settings->colour, true});
+        unit_probe_h264(exit, &(struct h264_sps){settings->range, settings->colour, true});
     } else {
-        h265_parameters_set(exit);
+        unit_probe_h265(exit);
     }
     gst_object_unref(exit);
     gst_object_unref(sink);

@@ -1,14 +1,13 @@
 #include "daemon/common/h264_sps.h"
 
 #include "daemon/common/annex_b.h"
-#include "daemon/common/nal_bits.h"
-#include "daemon/common/unit_probe.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define NAL_SPS 7
 #define VIDEO_FORMAT_UNSPECIFIED 5
-#define ASPECT_RATIO_EXTENDED 255
+#define MACROBLOCK 16
 #define SCALE_DELTA_MAX 128
 #define LOG2_MAX_MV_LENGTH 15 // no bound: the greatest that every edition of the standard has
 
@@ -25,16 +24,15 @@ static void skip_scaling_list(struct nal_reader *reader, unsigned size)
     }
 }
 
-static void skip_chroma_and_scaling(struct nal_reader *reader)
+static void read_chroma_and_scaling(struct nal_reader *reader, struct nal_picture *picture)
 {
-    uint32_t chroma_format = nal_read_golomb(reader);
-
-    nal_read(reader, chroma_format == 3); // separate_colour_plane_flag
-    nal_read_golomb(reader);              // bit depths
-    nal_read_golomb(reader);
+    picture->chroma_format = (uint8_t)nal_read_golomb(reader);
+    nal_read(reader, picture->chroma_format == 3); // separate_colour_plane_flag
+    picture->luma_bits = (uint8_t)(8 + nal_read_golomb(reader));
+    picture->chroma_bits = (uint8_t)(8 + nal_read_golomb(reader));
     nal_read(reader, 1);
     if (nal_read(reader, 1)) {
-        for (unsigned i = 0; i < (chroma_format == 3 ? 12 : 8); i++) {
+        for (unsigned i = 0; i < (picture->chroma_format == 3 ? 12 : 8); i++) {
             if (nal_read(reader, 1)) {
                 skip_scaling_list(reader, i < 6 ? 16 : 64);
             }
@@ -58,42 +56,62 @@ static void skip_picture_order(struct nal_reader *reader)
     }
 }
 
+// From the width to the cropping (7.4.2.1.1).
+static void read_size(struct nal_reader *reader, struct nal_picture *picture)
+{
+    bool subsampled = picture->chroma_format == 1 || picture->chroma_format == 2;
+    uint32_t unit_width = subsampled ? 2 : 1, unit_height = picture->chroma_format == 1 ? 2 : 1;
+
+    picture->width = MACROBLOCK * (nal_read_golomb(reader) + 1);
+    picture->height = MACROBLOCK * (nal_read_golomb(reader) + 1);
+    if (!nal_read(reader, 1)) { // of fields
+        nal_read(reader, 1);
+        picture->height *= 2;
+        unit_height *= 2;
+    }
+    nal_read(reader, 1);
+    if (nal_read(reader, 1)) {
+        picture->width -= unit_width * nal_read_golomb(reader);
+        picture->width -= unit_width * nal_read_golomb(reader);
+        picture->height -= unit_height * nal_read_golomb(reader);
+        picture->height -= unit_height * nal_read_golomb(reader);
+    }
+}
+
 // Reads up to vui_parameters_present_flag, which is left for the caller to read. Returns
 // max_num_ref_frames.
-static uint32_t skip_to_vui(struct nal_reader *reader)
+static uint32_t read_to_vui(struct nal_reader *reader, struct nal_picture *picture)
 {
     static const uint8_t high_profiles[] = {100, 110, 122, 244, 44,  83, 86,
                                             118, 128, 138, 139, 134, 135};
     uint32_t profile, references;
 
+    *picture = (struct nal_picture){
+        .aspect_width = 1,
+        .aspect_height = 1,
+        .chroma_format = 1,
+        .luma_bits = 8,
+        .chroma_bits = 8,
+        .colour = {COLOUR_UNSPECIFIED, COLOUR_UNSPECIFIED, COLOUR_UNSPECIFIED},
+    };
     nal_read(reader, 8); // NAL unit header
     profile = nal_read(reader, 8);
     nal_read(reader, 16); // constraints and level
     nal_read_golomb(reader);
     if (memchr(high_profiles, (int)profile, sizeof high_profiles)) {
-        skip_chroma_and_scaling(reader);
+        read_chroma_and_scaling(reader, picture);
     }
     nal_read_golomb(reader); // log2_max_frame_num_minus4
     skip_picture_order(reader);
     references = nal_read_golomb(reader);
     nal_read(reader, 1);
-    nal_read_golomb(reader); // width and height
-    nal_read_golomb(reader);
-    if (!nal_read(reader, 1)) {
-        nal_read(reader, 1); // of fields
-    }
-    nal_read(reader, 1);
-    if (nal_read(reader, 1)) {
-        for (unsigned i = 0; i < 4; i++) {
-            nal_read_golomb(reader); // cropping
-        }
-    }
+    read_size(reader, picture);
     return references;
 }
 
 static void skip_aspect_and_overscan(struct nal_reader *reader)
 {
-    if (nal_read(reader, 1) && nal_read(reader, 8) == ASPECT_RATIO_EXTENDED) {
+    if (nal_read(reader, 1) && nal_read(reader, 8) == NAL_ASPECT_RATIO_EXTENDED) {
         nal_read(reader, 32);
     }
     if (nal_read(reader, 1)) {
@@ -194,7 +212,8 @@ static void rewrite(struct nal_reader *reader, struct nal_writer *writer,
 {
     static const uint8_t nothing_said[] = {0}; // all flags behind the signal type are 0
     struct nal_reader from = *reader, absent = {.bytes = nothing_said, .end = 6}, *rest = reader;
-    uint32_t references = skip_to_vui(reader);
+    struct nal_picture ignored;
+    uint32_t references = read_to_vui(reader, &ignored);
     bool has_vui = nal_read(reader, 1);
 
     nal_copy(&from, writer, reader->at - 1);
@@ -236,7 +255,7 @@ GByteArray *h264_sps_rewrite(const uint8_t *sps, size_t size, const struct h264_
     return reader.over ? NULL : nal_escape(rewritten);
 }
 
-static GByteArray *rewrite_unit(const uint8_t *bytes, size_t size, const struct h264_sps *says)
+GByteArray *h264_unit_rewrite(const uint8_t *bytes, size_t size, const struct h264_sps *says)
 {
     GByteArray *unit = g_byte_array_sized_new((guint)size + 32);
     size_t next = 0, kept = 0, offset, length; // `kept`: from where on nothing is in `unit` yet
@@ -254,27 +273,25 @@ static GByteArray *rewrite_unit(const uint8_t *bytes, size_t size, const struct 
     return unit;
 }
 
-static GstPadProbeReturn on_buffer(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+int h264_sps_read(const uint8_t *sps, size_t size, struct nal_picture *ret_picture)
 {
-    GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER(info);
-    GByteArray *unit;
-    GstMapInfo map;
+    g_autoptr(GByteArray) bytes = NULL;
+    struct nal_reader reader = {0};
+    struct nal_picture picture;
 
-    (void)pad;
-    if (GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DELTA_UNIT) ||
-        gst_buffer_get_size(buffer) == 0 || !gst_buffer_map(buffer, &map, GST_MAP_READ)) {
-        return GST_PAD_PROBE_OK;
+    if (size == 0 || (sps[0] & 31) != NAL_SPS) {
+        return -EBADMSG;
     }
-    unit = rewrite_unit(map.data, map.size, data);
-    gst_buffer_unmap(buffer, &map);
-    unit_probe_replace(info, unit);
-    return GST_PAD_PROBE_OK;
-}
-
-void h264_sps_set(GstPad *pad, const struct h264_sps *says)
-{
-    struct h264_sps *copy = g_new(struct h264_sps, 1);
-
-    *copy = *says;
-    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, on_buffer, copy, g_free);
+    bytes = nal_unescape(sps, size);
+    reader.bytes = bytes->data;
+    reader.end = nal_end(bytes);
+    read_to_vui(&reader, &picture);
+    if (nal_read(&reader, 1)) {
+        nal_read_vui(&reader, &picture);
+    }
+    if (reader.over) {
+        return -EBADMSG;
+    }
+    *ret_picture = picture;
+    return 0;
 }

@@ -7,11 +7,7 @@
 // all of them. Everything else in a parameter set stays as it is, bit for bit.
 #pragma once
 
-#include "capture/frame.h"
-
-#include <gst/gst.h>
-
-#include <stdbool.h>
+#include "daemon/common/nal_bits.h"
 
 struct h264_sps {
     enum frame_range range;
@@ -25,6 +21,9 @@ struct h264_sps {
 // max_dec_frame_buffering of max_num_ref_frames, the least that it may be.
 GByteArray *h264_sps_rewrite(const uint8_t *sps, size_t size, const struct h264_sps *says);
 
-// From now on the parameter sets in every buffer that passes `pad` (access units in Annex B) say
-// `says`, which is copied.
-void h264_sps_set(GstPad *pad, const struct h264_sps *says);
+// An access unit in Annex B with each of its sequence parameter sets so rewritten, as a new array.
+GByteArray *h264_unit_rewrite(const uint8_t *bytes, size_t size, const struct h264_sps *says);
+
+// Reads what such a NAL unit says of the pictures. -EBADMSG: it is no parameter set that can be
+// read to its end.
+int h264_sps_read(const uint8_t *sps, size_t size, struct nal_picture *ret_picture);

@@ -1,10 +1,8 @@
 #include "daemon/common/h265_parameters.h"
 
 #include "daemon/common/annex_b.h"
-#include "daemon/common/nal_bits.h"
-#include "daemon/common/unit_probe.h"
 
-#include <stdbool.h>
+#include <errno.h>
 
 // NAL unit types (table 7-1).
 #define NAL_IRAP_FIRST 16
@@ -18,6 +16,10 @@
 #define PROFILE_BITS 88
 #define LEVEL_BITS 8
 #define SUB_LAYERS_MAX 7
+#define REFERENCE_SETS_MAX 64
+#define REFERENCES_MAX 16 // pictures that a picture may refer to
+#define LONG_TERM_MAX 32  // of those, by sets of their own
+#define POC_BITS_MAX 16   // of a picture's number
 #define START_CODE_BYTES 3
 
 static const uint8_t start_code[] = {0, 0, 0, 1}; // of the first NAL unit, and of parameter sets
@@ -53,12 +55,38 @@ static void skip_profile(struct nal_reader *reader, unsigned sub_layers)
     }
 }
 
+static void read_size(struct nal_reader *reader, struct nal_picture *picture)
+{
+    uint32_t format = nal_read_golomb(reader);
+    uint32_t unit_width = format == 1 || format == 2 ? 2 : 1, unit_height = format == 1 ? 2 : 1;
+
+    picture->chroma_format = (uint8_t)format;
+    nal_read(reader, format == 3); // separate_colour_plane_flag
+    picture->width = nal_read_golomb(reader);
+    picture->height = nal_read_golomb(reader);
+    if (nal_read(reader, 1)) { // conformance window
+        picture->width -= unit_width * nal_read_golomb(reader);
+        picture->width -= unit_width * nal_read_golomb(reader);
+        picture->height -= unit_height * nal_read_golomb(reader);
+        picture->height -= unit_height * nal_read_golomb(reader);
+    }
+    picture->luma_bits = (uint8_t)(8 + nal_read_golomb(reader));
+    picture->chroma_bits = (uint8_t)(8 + nal_read_golomb(reader));
+}
+
 // Reads up to sps_sub_layer_ordering_info_present_flag, which is left for the caller to read.
-// Returns how many sub-layers there are; 0: more than there may be.
-static unsigned skip_to_ordering(struct nal_reader *reader)
+// Returns how many sub-layers there are; 0: more than there may be. *ret_poc_bits is the length of
+// slice_pic_order_cnt_lsb.
+static unsigned read_to_ordering(struct nal_reader *reader, struct nal_picture *picture,
+                                 uint32_t *ret_poc_bits)
 {
     unsigned sub_layers;
 
+    *picture = (struct nal_picture){
+        .aspect_width = 1,
+        .aspect_height = 1,
+        .colour = {COLOUR_UNSPECIFIED, COLOUR_UNSPECIFIED, COLOUR_UNSPECIFIED},
+    };
     nal_read(reader, 16 + 4); // NAL unit header, video parameter set
     sub_layers = nal_read(reader, 3) + 1;
     if (sub_layers > SUB_LAYERS_MAX) {
@@ -67,26 +95,17 @@ static unsigned skip_to_ordering(struct nal_reader *reader)
     nal_read(reader, 1); // temporal nesting
     skip_profile(reader, sub_layers);
     nal_read_golomb(reader);
-    if (nal_read_golomb(reader) == 3) {
-        nal_read(reader, 1); // separate_colour_plane_flag
-    }
-    nal_read_golomb(reader); // width and height
-    nal_read_golomb(reader);
-    if (nal_read(reader, 1)) {
-        for (unsigned i = 0; i < 4; i++) {
-            nal_read_golomb(reader); // conformance window
-        }
-    }
-    nal_read_golomb(reader); // bit depths
-    nal_read_golomb(reader);
-    nal_read_golomb(reader); // log2_max_pic_order_cnt_lsb_minus4
+    read_size(reader, picture);
+    *ret_poc_bits = nal_read_golomb(reader) + 4;
     return sub_layers;
 }
 
 static void rewrite(struct nal_reader *reader, struct nal_writer *writer)
 {
     struct nal_reader from = *reader;
-    unsigned sub_layers = skip_to_ordering(reader);
+    struct nal_picture ignored;
+    uint32_t poc_bits;
+    unsigned sub_layers = read_to_ordering(reader, &ignored, &poc_bits);
     bool for_each = nal_read(reader, 1);
 
     reader->over |= sub_layers == 0;
@@ -116,6 +135,121 @@ GByteArray *h265_sps_rewrite(const uint8_t *sps, size_t size)
     reader.end = nal_end(bytes);
     rewrite(&reader, &writer);
     return reader.over ? NULL : nal_escape(rewritten);
+}
+
+// scaling_list_data(), 7.3.4.
+static void skip_scaling_lists(struct nal_reader *reader)
+{
+    for (unsigned size = 0; size < 4; size++) {
+        for (unsigned matrix = 0; matrix < 6; matrix += size == 3 ? 3 : 1) {
+            unsigned count = MIN(64u, 1u << (4 + 2 * size));
+
+            if (!nal_read(reader, 1)) {
+                nal_read_golomb(reader); // taken from another one
+                continue;
+            }
+            for (unsigned i = 0; i < count + (size > 1); i++) {
+                nal_read_golomb(reader);
+            }
+        }
+    }
+}
+
+// st_ref_pic_set(), 7.3.7. `before` is how many pictures the set before has, as the result is.
+static unsigned skip_reference_set(struct nal_reader *reader, bool is_first, unsigned before)
+{
+    unsigned count = 0, negative;
+
+    if (!is_first && nal_read(reader, 1)) { // by its difference from the set before
+        nal_read(reader, 1);
+        nal_read_golomb(reader);
+        for (unsigned i = 0; i <= before; i++) {
+            count += nal_read(reader, 1) || nal_read(reader, 1);
+        }
+        reader->over |= count > REFERENCES_MAX;
+        return count;
+    }
+    negative = nal_read_golomb(reader);
+    count = negative + nal_read_golomb(reader);
+    reader->over |= negative > REFERENCES_MAX || count > REFERENCES_MAX;
+    for (unsigned i = 0; i < count && !reader->over; i++) {
+        nal_read_golomb(reader);
+        nal_read(reader, 1);
+    }
+    return count;
+}
+
+static void skip_references(struct nal_reader *reader, uint32_t poc_bits)
+{
+    uint32_t sets = nal_read_golomb(reader), long_term;
+    unsigned count = 0;
+
+    reader->over |= sets > REFERENCE_SETS_MAX || poc_bits > POC_BITS_MAX;
+    for (uint32_t i = 0; i < sets && !reader->over; i++) {
+        count = skip_reference_set(reader, i == 0, count);
+    }
+    if (!nal_read(reader, 1)) {
+        return;
+    }
+    long_term = nal_read_golomb(reader);
+    reader->over |= long_term > LONG_TERM_MAX;
+    for (uint32_t i = 0; i < long_term && !reader->over; i++) {
+        nal_read(reader, poc_bits + 1);
+    }
+}
+
+// From behind the order of pictures up to vui_parameters_present_flag.
+static void skip_to_vui(struct nal_reader *reader, uint32_t poc_bits)
+{
+    for (unsigned i = 0; i < 6; i++) {
+        nal_read_golomb(reader); // sizes of blocks, depths of their trees
+    }
+    if (nal_read(reader, 1) && nal_read(reader, 1)) {
+        skip_scaling_lists(reader);
+    }
+    nal_read(reader, 2);       // amp_enabled_flag, sample_adaptive_offset_enabled_flag
+    if (nal_read(reader, 1)) { // pcm
+        nal_read(reader, 8);
+        nal_read_golomb(reader);
+        nal_read_golomb(reader);
+        nal_read(reader, 1);
+    }
+    skip_references(reader, poc_bits);
+    nal_read(reader, 2); // motion vectors of other pictures, strong smoothing
+}
+
+int h265_sps_read(const uint8_t *sps, size_t size, struct nal_picture *ret_picture)
+{
+    g_autoptr(GByteArray) bytes = NULL;
+    struct nal_reader reader = {0};
+    struct nal_picture picture;
+    unsigned sub_layers;
+    uint32_t poc_bits;
+
+    if (size < 2 || nal_type(sps) != NAL_SPS) {
+        return -EBADMSG;
+    }
+    bytes = nal_unescape(sps, size);
+    reader.bytes = bytes->data;
+    reader.end = nal_end(bytes);
+    sub_layers = read_to_ordering(&reader, &picture, &poc_bits);
+    if (sub_layers == 0) {
+        return -EBADMSG;
+    }
+    for (unsigned i = nal_read(&reader, 1) ? 0 : sub_layers - 1; i < sub_layers; i++) {
+        nal_read_golomb(&reader);
+        nal_read_golomb(&reader);
+        nal_read_golomb(&reader);
+    }
+    skip_to_vui(&reader, poc_bits);
+    if (nal_read(&reader, 1)) {
+        nal_read_vui(&reader, &picture);
+    }
+    if (reader.over) {
+        return -EBADMSG;
+    }
+    *ret_picture = picture;
+    return 0;
 }
 
 static void append(GByteArray *unit, const uint8_t *nal, size_t size)
@@ -159,10 +293,7 @@ static void take_apart(const uint8_t *bytes, size_t size, struct parts *parts)
     }
 }
 
-// The access unit with `known`, the stream's parameter sets, which it may bring anew. NULL: it is
-// to stay as it is, or, without slices (*ret_empty), to be kept back.
-static GByteArray *put_together(const uint8_t *bytes, size_t size, GByteArray *known,
-                                bool *ret_empty)
+GByteArray *h265_unit_rewrite(const uint8_t *bytes, size_t size, GByteArray *known, bool *ret_empty)
 {
     g_autoptr(GByteArray) delimiter = g_byte_array_new(), sets = g_byte_array_new();
     g_autoptr(GByteArray) others = g_byte_array_new();
@@ -184,34 +315,4 @@ static GByteArray *put_together(const uint8_t *bytes, size_t size, GByteArray *k
     g_byte_array_append(unit, others->data, others->len);
     g_byte_array_append(unit, bytes + parts.slices, (guint)(size - parts.slices));
     return unit;
-}
-
-static GstPadProbeReturn on_buffer(GstPad *pad, GstPadProbeInfo *info, gpointer data)
-{
-    GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER(info);
-    GByteArray *unit;
-    GstMapInfo map;
-    bool empty;
-
-    (void)pad;
-    if (!gst_buffer_map(buffer, &map, GST_MAP_READ)) {
-        return GST_PAD_PROBE_OK;
-    }
-    unit = put_together(map.data, map.size, data, &empty);
-    gst_buffer_unmap(buffer, &map);
-    if (!unit) {
-        return empty ? GST_PAD_PROBE_DROP : GST_PAD_PROBE_OK;
-    }
-    unit_probe_replace(info, unit);
-    return GST_PAD_PROBE_OK;
-}
-
-static void forget(gpointer known)
-{
-    g_byte_array_unref(known);
-}
-
-void h265_parameters_set(GstPad *pad)
-{
-    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, on_buffer, g_byte_array_new(), forget);
 }

@@ -99,3 +99,47 @@ size_t nal_end(const GByteArray *bytes)
     }
     return length == 0 ? 0 : 8 * (size_t)length - (size_t)__builtin_ctz(bytes->data[length - 1]);
 }
+
+// Table E-1 of either standard.
+static const struct {
+    uint8_t width, height;
+} aspects[] = {{1, 1},   {1, 1},    {12, 11}, {10, 11}, {16, 11}, {40, 33},
+               {24, 11}, {20, 11},  {32, 11}, {80, 33}, {18, 11}, {15, 11},
+               {64, 33}, {160, 99}, {4, 3},   {3, 2},   {2, 1}};
+
+static void read_aspect(struct nal_reader *reader, struct nal_picture *picture)
+{
+    uint32_t index = nal_read(reader, 8);
+
+    if (index == NAL_ASPECT_RATIO_EXTENDED) {
+        picture->aspect_width = (uint16_t)nal_read(reader, 16);
+        picture->aspect_height = (uint16_t)nal_read(reader, 16);
+    } else if (index < sizeof aspects / sizeof *aspects) {
+        picture->aspect_width = aspects[index].width;
+        picture->aspect_height = aspects[index].height;
+    }
+    if (!picture->aspect_width || !picture->aspect_height) {
+        picture->aspect_width = picture->aspect_height = 1;
+    }
+}
+
+void nal_read_vui(struct nal_reader *reader, struct nal_picture *picture)
+{
+    if (nal_read(reader, 1)) {
+        read_aspect(reader, picture);
+    }
+    if (nal_read(reader, 1)) {
+        nal_read(reader, 1); // overscan_appropriate_flag
+    }
+    picture->says_range = nal_read(reader, 1);
+    if (!picture->says_range) {
+        return;
+    }
+    nal_read(reader, 3); // video_format
+    picture->range = nal_read(reader, 1) ? FRAME_RANGE_FULL : FRAME_RANGE_LIMITED;
+    if (nal_read(reader, 1)) {
+        picture->colour.primaries = nal_read(reader, 8);
+        picture->colour.transfer = nal_read(reader, 8);
+        picture->colour.matrix = nal_read(reader, 8);
+    }
+}

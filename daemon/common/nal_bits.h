@@ -1,5 +1,8 @@
-// The bits of a NAL unit of H.264 or H.265, read and written (ITU-T H.264, 7.2 and 9.1).
+// The bits of a NAL unit of H.264 or H.265, read and written (ITU-T H.264, 7.2 and 9.1), and what
+// the sequence parameter sets of both say of their pictures.
 #pragma once
+
+#include "capture/frame.h"
 
 #include <glib.h>
 #include <stdbool.h>
@@ -35,3 +38,20 @@ GByteArray *nal_unescape(const uint8_t *nal, size_t size);
 GByteArray *nal_escape(const GByteArray *bytes);
 // Where the payload ends, in bits, behind its stop bit; 0: it has none.
 size_t nal_end(const GByteArray *bytes);
+
+#define NAL_ASPECT_RATIO_EXTENDED 255 // aspect_ratio_idc: width and height follow
+
+// What a sequence parameter set says of its pictures.
+struct nal_picture {
+    uint32_t width, height;               // pixels that are shown, without what is cropped
+    uint16_t aspect_width, aspect_height; // of one pixel; 1 and 1 where nothing is said
+    uint8_t chroma_format;                // 0 gray, 1 4:2:0, 2 4:2:2, 3 4:4:4
+    uint8_t luma_bits, chroma_bits;       // of a sample
+    bool says_range;                      // range and colour are said
+    enum frame_range range;
+    struct frame_colour colour; // COLOUR_UNSPECIFIED where the set leaves it out
+};
+
+// Reads the beginning of the VUI, which both have in common (E.1.1; ITU-T H.265, E.2.1): aspect
+// ratio, overscan, and the video signal type, to `picture`.
+void nal_read_vui(struct nal_reader *reader, struct nal_picture *picture);

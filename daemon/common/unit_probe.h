@@ -1,17 +1,18 @@
-// Access units rewritten by a probe of the pad that they pass.
+// Access units of a GStreamer pipeline, rewritten on the pad that they pass.
 #pragma once
+
+#include "daemon/common/h264_sps.h"
 
 #include <gst/gst.h>
 
-// Puts the access unit, which it takes over, in place of the buffer that the probe was called for;
-// its times and flags stay.
-static inline void unit_probe_replace(GstPadProbeInfo *info, GByteArray *unit)
-{
-    GstBuffer *before = GST_PAD_PROBE_INFO_BUFFER(info);
-    gsize size = unit->len;
-    GstBuffer *after = gst_buffer_new_wrapped(g_byte_array_free(unit, FALSE), size);
+// From now on the parameter sets in every buffer of H.264 that passes `pad` (access units in
+// Annex B) say `says`, which is copied.
+void unit_probe_h264(GstPad *pad, const struct h264_sps *says);
 
-    gst_buffer_copy_into(after, before, GST_BUFFER_COPY_METADATA, 0, (gsize)-1);
-    GST_PAD_PROBE_INFO_DATA(info) = after;
-    gst_buffer_unref(before);
-}
+// From now on each IRAP picture in the buffers of H.265 that pass `pad` (access units in Annex B)
+// has the stream's parameter sets in front, rewritten. Buffers of parameter sets alone are kept
+// back.
+//
+// GStreamer's h265parse could repeat them too, but before 1.18 (JetPack 5 has 1.16) it hands each
+// picture out only once the next one has come.
+void unit_probe_h265(GstPad *pad);

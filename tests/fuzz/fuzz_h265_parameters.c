@@ -4,7 +4,7 @@
 // Parsers: daemon/common/h265_parameters.c
 #include "tests/fuzz/fuzz.h"
 
-#include "daemon/common/h265_parameters.c"
+#include "daemon/common/h265_parameters.h"
 
 static void check_set(const uint8_t *sps, size_t size)
 {
@@ -22,9 +22,9 @@ static void check_unit(const uint8_t *bytes, size_t size)
 {
     g_autoptr(GByteArray) known = g_byte_array_new(), known_again = g_byte_array_new();
     bool empty;
-    g_autoptr(GByteArray) unit = put_together(bytes, size, known, &empty);
+    g_autoptr(GByteArray) unit = h265_unit_rewrite(bytes, size, known, &empty);
     g_autoptr(GByteArray) again =
-        unit ? put_together(unit->data, unit->len, known_again, &empty) : NULL;
+        unit ? h265_unit_rewrite(unit->data, unit->len, known_again, &empty) : NULL;
 
     if (unit && known->len > 0) {
         fuzz_claim(again && again->len == unit->len);

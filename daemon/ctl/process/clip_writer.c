@@ -3,8 +3,8 @@
 #include "daemon/ctl/process/clip_writer.h"
 
 #include "capture/gstreamer/gstreamer_caps.h"
-#include "daemon/common/h264_sps.h"
 #include "daemon/common/media_bus.h"
+#include "daemon/common/unit_probe.h"
 
 #include <errno.h>
 #include <gst/app/gstappsrc.h>
@@ -61,7 +61,7 @@ static void set_colours(GstElement *pipeline, const struct frame_layout *layout)
     g_autoptr(GstElement) parser = gst_bin_get_by_name(GST_BIN(pipeline), "parser");
     g_autoptr(GstPad) pad = gst_element_get_static_pad(parser, "sink");
 
-    h264_sps_set(pad, &(struct h264_sps){layout->range, layout->colour, false});
+    unit_probe_h264(pad, &(struct h264_sps){layout->range, layout->colour, false});
 }
 
 static void on_need_data(GstAppSrc *source, guint length, gpointer data)

@@ -4,6 +4,7 @@
 
 #include "tests/unit/unit.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 // Range full, BT.709's primaries, sRGB's transfer, BT.601's matrix.
@@ -108,6 +109,37 @@ TEST(test_what_breaks_off_or_is_no_parameter_set_is_left_alone)
     assert_null(h264_sps_rewrite(bytes, size, &colour));
     bytes[0] = 0x68;
     assert_null(h264_sps_rewrite(bytes, size, &colour));
+}
+
+// As FFmpeg's trace_headers reads them.
+TEST(test_sizes_aspects_and_colours_are_read)
+{
+    static const struct {
+        size_t set;
+        struct nal_picture picture;
+    } cases[] = {
+        {0, {1920, 1080, 21, 20, 1, 8, 8, true, FRAME_RANGE_LIMITED, {1, 2, 2}}},
+        {1, {320, 240, 1, 1, 3, 8, 8, true, FRAME_RANGE_FULL, {2, 2, 2}}},
+        {3, {176, 144, 1, 1, 1, 8, 8, false, FRAME_RANGE_LIMITED, {2, 2, 2}}},
+    };
+
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        const struct nal_picture *expected = &cases[i].picture;
+        struct nal_picture found;
+        uint8_t bytes[64];
+        size_t size = bytes_of(sets[cases[i].set].before, bytes);
+
+        assert_int_equal(h264_sps_read(bytes, size, &found), 0);
+        assert_int_equal(found.width, expected->width);
+        assert_int_equal(found.height, expected->height);
+        assert_int_equal(found.aspect_width, expected->aspect_width);
+        assert_int_equal(found.aspect_height, expected->aspect_height);
+        assert_int_equal(found.chroma_format, expected->chroma_format);
+        assert_int_equal(found.says_range, expected->says_range);
+        assert_int_equal(found.range, expected->range);
+        assert_memory_equal(&found.colour, &expected->colour, sizeof found.colour);
+        assert_int_equal(h264_sps_read(bytes, size / 4, &found), -EBADMSG);
+    }
 }
 
 RUN_TESTS(NULL, NULL)

@@ -1,5 +1,6 @@
 // Parameter sets in front of key frames of H.265, and what they say of the order of pictures.
 #include "daemon/common/h265_parameters.h"
+#include "daemon/common/unit_probe.h"
 
 #include "config/base.h"
 #include "tests/unit/unit.h"
@@ -77,7 +78,7 @@ static int setup(void **state)
     gst_init(NULL, NULL);
     pad = gst_object_ref_sink(gst_pad_new("pad", GST_PAD_SRC));
     gst_pad_set_active(pad, TRUE);
-    h265_parameters_set(pad);
+    unit_probe_h265(pad);
     *state = pad;
     return 0;
 }

@@ -1,0 +1,158 @@
+// What FFmpeg and GStreamer (tests/golden/test_mp4.py) cannot show of the MP4 writer: the bytes of
+// a fragment, tables with gaps, samples read in any pieces, and sets that no track can be made of.
+#include "daemon/mp4/mp4_writer.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+
+// x264's: baseline, 176x144; a picture of two slices behind a delimiter, an SPS and a PPS.
+static const uint8_t unit[] = "\0\0\0\1\x09\x10"
+                              "\0\0\0\1\x67\x42\x00\x0a\x96\x53\x05\x89\x88"
+                              "\0\0\0\1\x68\xce\x38\x80"
+                              "\0\0\1\x06\x05\x01\x80"
+                              "\0\0\1\x65\x88\x84"
+                              "\0\0\1\x65\x04\x88\x84\x80";
+#define UNIT_SIZE (sizeof unit - 1)
+
+static const uint8_t sample[] = "\0\0\0\4\x06\x05\x01\x80"
+                                "\0\0\0\3\x65\x88\x84"
+                                "\0\0\0\5\x65\x04\x88\x84\x80";
+#define SAMPLE_SIZE (sizeof sample - 1)
+
+static const struct mp4_settings a_file = {.is_file = true, .name = "x"};
+
+static struct mp4_video read_video(void)
+{
+    struct mp4_video video;
+
+    assert_int_equal(mp4_video_read(&video, CONFIG_CODEC_H264, unit, UNIT_SIZE), 0);
+    return video;
+}
+
+TEST(test_a_sample_has_lengths_and_neither_delimiter_nor_sets)
+{
+    assert_int_equal(mp4_sample_size(CONFIG_CODEC_H264, unit, UNIT_SIZE), SAMPLE_SIZE);
+    for (size_t piece = 1; piece <= SAMPLE_SIZE; piece++) {
+        struct mp4_sample_reader reader;
+        uint8_t bytes[2 * SAMPLE_SIZE];
+        size_t size = 0, more;
+
+        mp4_sample_begin(&reader, CONFIG_CODEC_H264, unit, UNIT_SIZE);
+        while ((more = mp4_sample_read(&reader, bytes + size, piece)) > 0) {
+            size += more;
+        }
+        assert_int_equal(size, SAMPLE_SIZE);
+        assert_memory_equal(bytes, sample, size);
+        assert_int_equal(mp4_sample_read(&reader, bytes, piece), 0);
+    }
+}
+
+// ISO/IEC 14496-15, 5.3.3.1.
+TEST(test_the_sets_are_in_the_description)
+{
+    static const uint8_t expected[] = "\1\x42\x00\x0a\xff\xe1\0\x09\x67\x42\x00\x0a\x96\x53\x05\x89"
+                                      "\x88\1\0\4\x68\xce\x38\x80";
+    const struct mp4_video video = read_video();
+
+    assert_string_equal(video.codecs, "avc1.42000A");
+    assert_int_equal(video.configuration_size, sizeof expected - 1);
+    assert_memory_equal(video.configuration, expected, sizeof expected - 1);
+}
+
+// ISO/IEC 14496-12: prft 8.16.5, moof 8.8.4, mfhd 8.8.5, tfhd 8.8.7, tfdt 8.8.12, trun 8.8.8.
+TEST(test_the_bytes_of_a_fragment)
+{
+    static const uint8_t expected[] = "\0\0\0\x20prft\1\0\0\x18\0\0\0\1"
+                                      "\x83\xaa\x7e\x81\x80\0\0\0" // 1.5 s after 1970
+                                      "\0\0\0\0\0\1\x5f\x90"
+                                      "\0\0\0\x70moof\0\0\0\x10mfhd\0\0\0\0\0\0\0\1"
+                                      "\0\0\0\x58traf\0\0\0\x10tfhd\0\2\0\0\0\0\0\1"
+                                      "\0\0\0\x14tfdt\1\0\0\0\0\0\0\0\0\1\x5f\x90"
+                                      "\0\0\0\x2ctrun\0\0\7\1\0\0\0\2\0\0\0\x78"
+                                      "\0\0\x0b\xb8\0\0\0\5\2\0\0\0"
+                                      "\0\0\x0b\xb9\0\0\0\7\1\1\0\0"
+                                      "\0\0\0\x14mdat";
+    const struct mp4_video video = read_video();
+    const struct mp4_sample samples[] = {{90000, 1, 5, true}, {93000, 3001, 7, false}};
+    struct mp4_writer *writer = mp4_writer_new(&video, &(struct mp4_settings){.name = "x"});
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+
+    mp4_writer_fragment(writer, samples, 2, 1500000000, bytes);
+    assert_int_equal(bytes->len, sizeof expected - 1);
+    assert_memory_equal(bytes->data, expected, bytes->len);
+    mp4_writer_free(writer);
+}
+
+// Where the box of that name begins, behind its head.
+static const uint8_t *find_box(const GByteArray *bytes, const char *name)
+{
+    const uint8_t *found = memmem(bytes->data, bytes->len, name, 4);
+
+    assert_non_null(found);
+    return found + 4;
+}
+
+// Three fragments, of 2, 2 and 1 samples; a second is missing between the last two.
+TEST(test_the_table_of_a_file_has_its_gaps_and_chunks)
+{
+    static const uint8_t stts[] = "\0\0\0\0\0\0\0\3\0\0\0\3\0\0\x0b\xb8\0\0\0\1\0\1\x6b\x48"
+                                  "\0\0\0\1\0\0\x0f\xa0";
+    static const uint8_t stss[] = "\0\0\0\0\0\0\0\3\0\0\0\1\0\0\0\3\0\0\0\5";
+    static const uint8_t stsc[] =
+        "\0\0\0\0\0\0\0\2\0\0\0\1\0\0\0\2\0\0\0\1\0\0\0\3\0\0\0\1\0\0\0\1";
+    static const uint8_t stsz[] = "\0\0\0\0\0\0\0\0\0\0\0\5"
+                                  "\0\0\0\x0a\0\0\0\x0b\0\0\0\x0c\0\0\0\x0d\0\0\0\x0e";
+    const struct mp4_video video = read_video();
+    const struct mp4_sample samples[] = {{0, 3000, 10, true},
+                                         {3000, 3000, 11, false},
+                                         {6000, 3000, 12, true},
+                                         {9000, 3000, 13, false},
+                                         {102000, 4000, 14, true}};
+    struct mp4_writer *writer = mp4_writer_new(&video, &a_file);
+    g_autoptr(GByteArray) bytes = g_byte_array_new(), table = g_byte_array_new();
+    uint8_t head[MP4_HEAD_SIZE];
+    uint64_t offset, chunks[3];
+
+    mp4_writer_start(writer, bytes);
+    for (size_t i = 0; i < 5; i += 2) {
+        size_t count = i == 4 ? 1 : 2;
+
+        mp4_writer_fragment(writer, samples + i, count, 0, bytes);
+        chunks[i / 2] = GUINT64_TO_BE(bytes->len);
+        g_byte_array_set_size(
+            bytes, (guint)(bytes->len + samples[i].size + (count == 2 ? samples[i + 1].size : 0)));
+    }
+    mp4_writer_finish(writer, table);
+    assert_memory_equal(find_box(table, "stts"), stts, sizeof stts - 1);
+    assert_memory_equal(find_box(table, "stss"), stss, sizeof stss - 1);
+    assert_memory_equal(find_box(table, "stsc"), stsc, sizeof stsc - 1);
+    assert_memory_equal(find_box(table, "stsz"), stsz, sizeof stsz - 1);
+    assert_memory_equal(find_box(table, "co64") + 8, chunks, sizeof chunks);
+    assert_memory_equal(find_box(table, "mdhd") + 24, "\0\0\0\0\0\1\x9e\x10", 8); // 106000
+    mp4_writer_close_head(writer, head, &offset);
+    assert_memory_equal(bytes->data + offset,
+                        "\0\0\0\x10"
+                        "free\0\0\0\0\0\0\0\0",
+                        MP4_HEAD_SIZE);
+    assert_memory_equal(head, "\0\0\0\1mdat", 8);
+    assert_memory_equal(head + 8, &(uint64_t){GUINT64_TO_BE(bytes->len - offset)}, 8);
+    mp4_writer_free(writer);
+}
+
+TEST(test_sets_that_are_missing_broken_or_too_long_make_no_track)
+{
+    static const uint8_t set[] = "\0\0\0\1\x67\x42\x00\x0a\x96\x53\x05\x89\x88\0\0\1\x68";
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    struct mp4_video video;
+
+    assert_int_equal(mp4_video_read(&video, CONFIG_CODEC_H264, unit, 6), -EBADMSG);
+    assert_int_equal(mp4_video_read(&video, CONFIG_CODEC_H264, unit, 14), -EBADMSG);
+    assert_int_equal(mp4_video_read(&video, CONFIG_CODEC_H264, set, sizeof set - 5), -EBADMSG);
+    assert_int_equal(mp4_video_read(&video, CONFIG_CODEC_H265, unit, UNIT_SIZE), -EBADMSG);
+    g_byte_array_append(bytes, set, sizeof set - 1);
+    g_byte_array_set_size(bytes, sizeof set - 1 + MP4_CONFIGURATION_MAX);
+    memset(bytes->data + sizeof set - 1, 0x55, MP4_CONFIGURATION_MAX);
+    assert_int_equal(mp4_video_read(&video, CONFIG_CODEC_H264, bytes->data, bytes->len), -EMSGSIZE);
+}
+
+RUN_TESTS(NULL, NULL)
