@@ -21,13 +21,13 @@ FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fakes/v4l2/fake_v4l2.c te
 JETSON_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fakes/jetson/*.c))
 # The programs with kernels in name only, for which that driver is enough: no nvcc is needed.
 FAKE_CUDA_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fakes/cuda/*.c))
-# Kernels that blocks of one thread can compute, built for the CPU.
-FAKE_CUDA_KERNELS := $(addprefix $(BUILD)/tests/fakes/cuda/kernels/,$(addsuffix .o,blur/blur canny/canny convert/convert \
-                       demosaic/demosaic direction/direction flip/flip gpu/point gradient/gradient morphology/morphology motion/motion \
+# Kernels built for the CPU.
+FAKE_CUDA_KERNELS := $(addprefix $(BUILD)/tests/fakes/cuda/kernels/,$(addsuffix .o,blur/blur canny/canny canny/hysteresis convert/convert \
+                       demosaic/demosaic direction/direction flip/flip gpu/point gradient/gradient levels/levels morphology/morphology motion/motion \
                        overlay/mark overlay/overlay))
 FAKE_CUDA_IMAGES := $(BUILD)/tests/fakes/cuda/gpu_images.o
 FAKE_CUDA_PROGRAMS := $(PROGRAMS:$(BUILD)/%=$(BUILD)/tests/fakes/cuda/%)
-# check_gpu with that driver: most kernels' own code, computed by the CPU.
+# check_gpu with that driver: the kernels' own code, computed by the CPU.
 FAKE_CUDA_CHECK := $(BUILD)/tests/fakes/cuda/check_gpu
 FAKE_CUDA_TESTS := $(foreach test,$(UNIT_TESTS),$(if $(filter test_gpu% test_cuda% test_fake_cuda,$(notdir $(test))),$(test)))
 
@@ -213,12 +213,14 @@ $(FAKE_CUDA_IMAGES): kernels/gpu/gpu_images.c $(BUILD)/flags
 $(BUILD)/tests/fakes/cuda/kernel_%.o: OPTIMIZE = -O3 -fno-math-errno
 # The self-tests' many millions of operations have the real deadline of a second.
 $(BUILD)/tests/fakes/cuda/kernel_selftest.o: private SANITIZERS =
+# It jumps from stack to stack.
+$(BUILD)/tests/fakes/cuda/block.o: private SANITIZERS =
 
 # With nothing of the sanitizers either: what a kernel does with its pixels is checked by their bits.
 # By its SLP vectorizer gcc 11 (Ubuntu 22.04) makes a loop without end of the mark's tile.
 $(FAKE_CUDA_KERNELS): $(BUILD)/tests/fakes/cuda/kernels/%.o: kernels/%.cu $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call say,CXX)$(CXX) -x c++ -std=gnu++17 -O3 -fno-tree-slp-vectorize -fPIC -fno-strict-aliasing -w -Itests/fakes/cuda/toolkit -I. -MMD -MP -c -o $@ \
+	$(call say,CXX)$(CXX) -x c++ -std=gnu++17 -O3 -ffp-contract=off -fno-tree-slp-vectorize -fPIC -fno-strict-aliasing -w -Itests/fakes/cuda/toolkit -I. -MMD -MP -c -o $@ \
 		-include tests/fakes/cuda/toolkit/cuda.h $<
 
 $(BUILD)/tests/fakes/cuda/libcuda.so.1: tests/fakes/cuda/exports.map

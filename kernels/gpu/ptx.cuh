@@ -15,6 +15,12 @@ __device__ __forceinline__ uint32_t permute_signs(uint32_t a, uint32_t b, uint32
     return r;
 }
 
+// Waits at a barrier of its own for `threads` threads of the block, a multiple of 32.
+__device__ __forceinline__ void sync_some(uint32_t threads)
+{
+    asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
+}
+
 // Square root and reciprocal within an ulp or two.
 __device__ __forceinline__ float near_root(float n)
 {

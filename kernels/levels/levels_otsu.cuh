@@ -47,7 +47,7 @@ struct otsu_sums {
 // The first VALUES threads of a block wait for each other.
 __device__ __forceinline__ void sync_values()
 {
-    asm volatile("bar.sync 1, %0;" ::"n"(VALUES) : "memory");
+    sync_some(VALUES);
 }
 
 // a / b, correctly rounded, from the correctly rounded 1 / b: the first step leaves a quotient that

@@ -1,5 +1,5 @@
 """The GPU's kernels beside the CPU's, bit for bit, as `make check-gpu` compares them on a real GPU: here the
-stand-in driver computes them on the CPU, most by their own .cu files (tests/fakes/cuda)."""
+stand-in driver computes them on the CPU by their own .cu files (tests/fakes/cuda)."""
 
 import os
 import subprocess

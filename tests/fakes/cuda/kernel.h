@@ -1,5 +1,5 @@
-// edged's kernels, computed by the CPU: most by their own .cu, the others by what stands for them
-// here, which reads and writes what the .cu would, and nothing else.
+// edged's kernels, computed by the CPU: by their own .cu, but for the self-tests and the probe, for
+// which something stands here that reads and writes what the .cu would, and nothing else.
 #pragma once
 
 #include "tests/fakes/cuda/stream.h"
@@ -13,6 +13,7 @@ struct launch {
     struct CUstream_st *stream;
     const char *name;
     uint32_t threads_x, threads_y; // of the whole grid; what is folded into z counts as y
+    uint32_t block_x, block_y;     // of a block
     bool illegal;                  // to use an address that no device has
     unsigned slow_ms;              // to take so long before
     bool hang;                     // to take for ever
@@ -27,14 +28,7 @@ struct kernel_kind {
     int (*run)(const struct launch *launch);
 };
 
-// The kinds in files of their own, whose threads work together, in the order of the alphabet.
-#define KERNEL_KINDS(X)                                                                            \
-    X(hysteresis)                                                                                  \
-    X(levels)                                                                                      \
-    X(selftest)
-
-#define KERNEL_KIND_DECLARE(kind) extern const struct kernel_kind kernel_##kind;
-KERNEL_KINDS(KERNEL_KIND_DECLARE)
+extern const struct kernel_kind kernel_selftest;
 
 // One of those that run their .cu, by its name; NULL: it is none.
 const struct kernel_kind *kernel_cu_find(const char *name);
@@ -45,7 +39,3 @@ const struct kernel_kind *kernel_find(const char *name);
 // each, `stride` bytes apart. NULL: it may not be touched.
 void *kernel_touch_rows(const struct launch *launch, uint64_t address, size_t stride, size_t bytes,
                         uint32_t rows);
-// Whether the grid has a thread for every tile of the picture. If not, that is told on stderr, and
-// nothing is to be computed.
-bool kernel_covers(const struct launch *launch, uint32_t tile_width, uint32_t tile_height,
-                   uint32_t width, uint32_t height);

@@ -1,7 +1,9 @@
-// Most kernels: their .cu files, built for the CPU (toolkit/), one thread of the grid after the
-// other, each a block of its own. Before that each plane is looked up, so that none may lie where
-// the device has no business, and its device address becomes the CPU's.
+// Kernels by their .cu files, built for the CPU (toolkit/). Most run one thread of the grid after
+// the other, each a block of its own; those that need the others of their block run as block.h
+// says. Before that each plane is looked up, so that none may lie where the device has no business,
+// and its device address becomes the CPU's.
 #include "kernels/canny/canny_cuda.h"
+#include "kernels/canny/hysteresis_cuda.h"
 #include "kernels/convert/convert_cuda.h"
 #include "kernels/demosaic/demosaic_cuda.h"
 #include "kernels/direction/direction_cuda.h"
@@ -14,7 +16,7 @@
 #include "kernels/overlay/mark_cuda.h"
 #include "kernels/overlay/overlay_cuda.h"
 
-#include "tests/fakes/cuda/kernel.h"
+#include "tests/fakes/cuda/block.h"
 #include "tests/fakes/cuda/toolkit/thread.h"
 
 #include "capture/frame.h"
@@ -24,8 +26,6 @@
 #include <string.h>
 
 #define THRESHOLDS_BYTES (256 * sizeof(uint32_t))
-
-__thread struct fake_cuda_thread fake_cuda_thread;
 
 // Puts the CPU's address of `rows` rows of `bytes` in place of the device's. False: it may not be
 // touched.
@@ -220,6 +220,28 @@ static bool place_overlay(const struct launch *launch, struct overlay_cuda *p)
            place_conversion(launch, from, strchr(from, '_') + 1, &p->job);
 }
 
+static bool place_levels(const struct launch *launch, struct levels_cuda *p)
+{
+    return place(launch, &p->state, 0, sizeof(struct levels_cuda_state), 1) &&
+           place(launch, &p->input, p->input_stride, p->width, p->height);
+}
+
+// Of what a kernel does not use it may have any address.
+static bool place_hysteresis(const struct launch *launch, struct hysteresis_cuda *p)
+{
+    uint32_t tiles = p->tiles_x * p->tiles_y;
+    bool joins = strstr(launch->name, "_join"), writes = strstr(launch->name, "_write");
+
+    return place(launch, &p->borders, 0, tiles * sizeof(struct hysteresis_cuda_border), 1) &&
+           place(launch, &p->parents, HYSTERESIS_CUDA_PLACES * sizeof(uint32_t),
+                 HYSTERESIS_CUDA_PLACES * sizeof(uint32_t), tiles + 1) &&
+           (joins ||
+            (place(launch, &p->marks, p->marks_stride, (size_t)p->tiles_x * 8, p->height) &&
+             place(launch, &p->edges, p->tile_stride * sizeof(uint32_t),
+                   p->tiles_x * sizeof(uint32_t), p->height))) &&
+           (!writes || place(launch, &p->output, p->output_stride, p->width, p->height));
+}
+
 static void begin_thread(const struct launch *launch, uint32_t x, uint32_t y)
 {
     fake_cuda_thread = (struct fake_cuda_thread){
@@ -249,12 +271,31 @@ static void begin_thread(const struct launch *launch, uint32_t x, uint32_t y)
         *(uint8_t *)(uintptr_t)((const struct gpu_job *)&p)->output[0] ^= launch->wrong;           \
         return 0;                                                                                  \
     }
+#define BLOCK_KERNEL(kernel, kind)                                                                 \
+    void kernel(struct kind##_cuda p);                                                             \
+    static void call_##kernel(const void *parameters)                                              \
+    {                                                                                              \
+        kernel(*(const struct kind##_cuda *)parameters);                                           \
+    }                                                                                              \
+    static int run_##kernel(const struct launch *launch)                                           \
+    {                                                                                              \
+        struct kind##_cuda p;                                                                      \
+                                                                                                   \
+        memcpy(&p, launch->parameters, sizeof p);                                                  \
+        if (!place_##kind(launch, &p)) {                                                           \
+            return RESULT_ILLEGAL_ADDRESS;                                                         \
+        }                                                                                          \
+        block_run_grid(launch, call_##kernel, &p);                                                 \
+        return 0;                                                                                  \
+    }
 #include "tests/fakes/cuda/kernel_cu_list.h"
 #undef KERNEL
+#undef BLOCK_KERNEL
 
 const struct kernel_kind *kernel_cu_find(const char *name)
 {
 #define KERNEL(kernel, kind) {#kernel, {NULL, {sizeof(struct kind##_cuda)}, run_##kernel}},
+#define BLOCK_KERNEL KERNEL
     static const struct {
         const char *name;
         struct kernel_kind kind;

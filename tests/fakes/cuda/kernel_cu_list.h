@@ -1,4 +1,5 @@
-// The kernels of kernel_cu.c, KERNEL(kernel, kind) each: included once for each KERNEL.
+// The kernels of kernel_cu.c: KERNEL(kernel, kind) where a thread does without the others of its
+// block, else BLOCK_KERNEL(kernel, kind). Included once for each meaning of them.
 
 #define NORMS(name)                                                                                \
     KERNEL(name##_l2_full, gradient)                                                               \
@@ -31,6 +32,8 @@
 #define DEMOSAIC(samples, output) KERNEL(demosaic_##samples##_##output, demosaic)
 #define MARK(target, form) KERNEL(mark_##target##_##form, mark)
 #define MORPHOLOGY(times) KERNEL(morphology_##times, morphology)
+#define HYSTERESIS(step) BLOCK_KERNEL(hysteresis_##step, hysteresis)
+#define LEVELS(what) BLOCK_KERNEL(levels_##what, levels)
 
 JOB_LAYOUTS(LAYOUT)
 JOB_RGB_LAYOUTS(RGB_LAYOUT)
@@ -41,6 +44,8 @@ KERNEL(convert_rgb3_nv12_full, convert)
 DEMOSAIC_CUDA_KERNELS(DEMOSAIC)
 MARK_CUDA_KERNELS(MARK)
 MORPHOLOGY_CUDA_KERNELS(MORPHOLOGY)
+HYSTERESIS_CUDA_KERNELS(HYSTERESIS)
+LEVELS_CUDA_KERNELS(LEVELS)
 KERNEL(blur_3, blur)
 KERNEL(blur_5, blur)
 KERNEL(canny_planar_median, canny)
@@ -66,3 +71,5 @@ KERNEL(point_difference_measure_limited, point)
 #undef DEMOSAIC
 #undef MARK
 #undef MORPHOLOGY
+#undef HYSTERESIS
+#undef LEVELS

@@ -4,7 +4,6 @@
 #include "tests/fakes/cuda/kernel.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static void run_sum(const uint32_t *sizes, const void *input, void *output)
@@ -124,8 +123,8 @@ static int run(const struct launch *launch)
     if (!output || (program->input_bytes > 0 && !input)) {
         return RESULT_ILLEGAL_ADDRESS;
     }
-    if (!kernel_covers(launch, 1, 1, (uint32_t)width, (uint32_t)height)) {
-        return 0;
+    if (launch->threads_x < width || launch->threads_y < height) {
+        return 0; // which is a wrong result
     }
     program->run(sizes, input, output);
     output[(width * height - 1) * program->output_bytes] ^= launch->wrong;

@@ -323,6 +323,8 @@ int module_launch(const struct CUfunc_st *function, const struct geometry *geome
         .name = function->name,
         .threads_x = geometry->grid[0] * geometry->block[0],
         .threads_y = geometry->grid[1] * geometry->grid[2] * geometry->block[1],
+        .block_x = geometry->block[0],
+        .block_y = geometry->block[1],
     };
     int r = act_on(function, &launch);
 

@@ -1,7 +1,7 @@
 // Enough of CUDA C++ for a C++ compiler to build edged's kernels for the CPU, where fake_cuda runs
-// them one thread after the other, each a block of its own. So it takes those whose threads share
-// nothing, or what a block of one thread can make by itself. Each function does what the CUDA
-// programming guide and math API say of the one it is named after.
+// them one thread after the other, each a block of its own, or block by block (block.h). Threads of
+// a block take turns only where they wait for each other, so that nothing else has to be atomic.
+// Each function does what the CUDA programming guide and math API say of the one it is named after.
 #pragma once
 
 #include "tests/fakes/cuda/toolkit/thread.h"
@@ -36,6 +36,11 @@ static inline uint2 make_uint2(uint32_t x, uint32_t y)
     return {x, y};
 }
 
+static inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w)
+{
+    return {x, y, z, w};
+}
+
 template <class A, class B> constexpr std::common_type_t<A, B> min(A a, B b)
 {
     std::common_type_t<A, B> first = a, second = b;
@@ -51,6 +56,11 @@ template <class A, class B> constexpr std::common_type_t<A, B> max(A a, B b)
 }
 
 template <class T> static inline T __ldg(const T *from)
+{
+    return *from;
+}
+
+template <class T> static inline T __ldcg(const T *from)
 {
     return *from;
 }
@@ -77,6 +87,54 @@ static inline float __fmaf_rn(float a, float b, float c)
     float sum = fmaf(a, b, c);
 
     return isnan(sum) ? __uint_as_float(0x7fffffff) : sum;
+}
+
+static inline double __dadd_rn(double a, double b)
+{
+    return a + b;
+}
+
+static inline double __dsub_rn(double a, double b)
+{
+    return a - b;
+}
+
+static inline double __dmul_rn(double a, double b)
+{
+    return a * b;
+}
+
+static inline double __ddiv_rn(double a, double b)
+{
+    return a / b;
+}
+
+static inline double __drcp_rn(double a)
+{
+    return 1 / a;
+}
+
+static inline double __fma_rn(double a, double b, double c)
+{
+    return fma(a, b, c);
+}
+
+static inline float __fsqrt_rn(float a)
+{
+    return sqrtf(a);
+}
+
+static inline int __ffs(uint32_t bits)
+{
+    return __builtin_ffs((int)bits);
+}
+
+static inline uint32_t __brev(uint32_t bits)
+{
+    bits = bits >> 1 & 0x55555555 | (bits & 0x55555555) << 1;
+    bits = bits >> 2 & 0x33333333 | (bits & 0x33333333) << 2;
+    bits = bits >> 4 & 0x0f0f0f0f | (bits & 0x0f0f0f0f) << 4;
+    return __builtin_bswap32(bits);
 }
 
 static inline uint32_t __funnelshift_r(uint32_t low, uint32_t high, uint32_t shift)
@@ -174,16 +232,106 @@ template <class T> static inline T __dp2a_hi(T a, T b, T sum)
     return fake_cuda_dp2a(a, b, sum, 16);
 }
 
-// Of a block and a warp of one thread.
-static inline bool __all_sync(uint32_t, bool predicate)
+template <class T, class V> static inline T atomicAdd(T *at, V value)
 {
-    return predicate;
+    T before = *at;
+
+    *at += (T)value;
+    return before;
 }
 
-static inline void __syncwarp()
+template <class T> static inline T atomicMax(T *at, T value)
+{
+    T before = *at;
+
+    *at = max(before, value);
+    return before;
+}
+
+static inline uint32_t atomicInc(uint32_t *at, uint32_t last)
+{
+    uint32_t before = *at;
+
+    *at = before >= last ? 0 : before + 1;
+    return before;
+}
+
+static inline uint32_t atomicCAS(uint32_t *at, uint32_t expected, uint32_t value)
+{
+    uint32_t before = *at;
+
+    *at = before == expected ? value : before;
+    return before;
+}
+
+static inline void __threadfence()
 {
 }
 
 static inline void __syncthreads()
 {
+    fake_cuda_meet_block(0, 0);
+}
+
+static inline void __syncwarp()
+{
+    fake_cuda_meet_warp(0);
+}
+
+static inline uint32_t __ballot_sync(uint32_t, bool predicate)
+{
+    const uint64_t *values = fake_cuda_meet_warp(predicate);
+    uint32_t result = 0;
+
+    for (int i = 0; i < FAKE_CUDA_WARP; i++) {
+        result |= (uint32_t)values[i] << i;
+    }
+    return result;
+}
+
+static inline bool __any_sync(uint32_t mask, bool predicate)
+{
+    return __ballot_sync(mask, predicate) != 0;
+}
+
+static inline bool __all_sync(uint32_t mask, bool predicate)
+{
+    return __ballot_sync(mask, !predicate) == 0;
+}
+
+static inline uint32_t fake_cuda_lane()
+{
+    return (threadIdx.y * blockDim.x + threadIdx.x) % FAKE_CUDA_WARP;
+}
+
+// The value of a lane, for a lane that there is not its own.
+template <class T> static inline T fake_cuda_of_lane(T value, uint32_t lane)
+{
+    uint64_t bits = 0;
+    T result;
+
+    memcpy(&bits, &value, sizeof value);
+    bits = fake_cuda_meet_warp(bits)[lane < FAKE_CUDA_WARP ? lane : fake_cuda_lane()];
+    memcpy(&result, &bits, sizeof result);
+    return result;
+}
+
+template <class T> static inline T __shfl_sync(uint32_t, T value, uint32_t lane)
+{
+    return fake_cuda_of_lane(value, lane % FAKE_CUDA_WARP);
+}
+
+template <class T> static inline T __shfl_up_sync(uint32_t, T value, uint32_t by)
+{
+    return fake_cuda_of_lane(value, fake_cuda_lane() - by);
+}
+
+template <class T> static inline T __shfl_down_sync(uint32_t, T value, uint32_t by)
+{
+    return fake_cuda_of_lane(value, fake_cuda_lane() + by);
+}
+
+template <class T> static inline T __shfl_xor_sync(uint32_t, T value, uint32_t by)
+{
+    return fake_cuda_of_lane(value, fake_cuda_lane() ^ by);
 }
