@@ -1,9 +1,13 @@
-// Requests of RTSP as they come from a network, whole, in pieces and hostile.
-#include "tests/unit/unit.h"
+// Requests of RTSP as they come from a network, whole, in pieces and hostile; what their URLs and
+// Transport headers mean; the SDP of a reply.
+#include "tests/unit/text_table.h"
 
 #include "config/base.h"
+#include "daemon/front/rtsp/description.h"
 #include "daemon/front/rtsp/message.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 // The example of RFC 2326, section 10.2.
@@ -26,42 +30,47 @@ static ssize_t read_text(const char *text)
     return rtsp_request_read(text, strlen(text), &request);
 }
 
-// OPTIONS with that line behind CSeq.
-static ssize_t read_with(const char *line)
+static void tell_request(const char *input, GString *output)
 {
-    g_autofree char *text = g_strdup_printf("OPTIONS * RTSP/1.0\r\nCSeq: 7\r\n%s\r\n\r\n", line);
+    ssize_t size = read_text(input);
 
-    return read_text(text);
+    if (size <= 0) {
+        g_string_append_printf(output, size == 0 ? "more" : "%d", (int)-size);
+        if (size < 0 && request.sequence >= 0) {
+            g_string_append_printf(output, " %" PRId64, request.sequence);
+        }
+        g_string_append(output, size < 0 && request.is_http ? ", HTTP" : "");
+        return;
+    }
+    g_string_append_printf(output, "%s%s %s %" PRId64,
+                           request.method == RTSP_METHOD_OTHER ? "other " : "", request.method_name,
+                           request.url, request.sequence);
+    if (request.body_size > 0) {
+        g_string_append_printf(output, ", body of %zu", request.body_size);
+    }
+    for (size_t i = 0; i < request.line_count; i++) {
+        if (g_ascii_strcasecmp(request.lines[i].name, "CSeq") != 0) {
+            g_string_append_printf(output, "; %s: %s", request.lines[i].name,
+                                   request.lines[i].value);
+        }
+    }
+    if (input[size]) {
+        g_string_append_printf(output, ", left: %s", input + size);
+    }
 }
 
-// OPTIONS of that URL.
-static ssize_t read_url(const char *url)
+TEST(test_requests_are_read_or_refused_with_their_number)
 {
-    g_autofree char *text = g_strdup_printf("OPTIONS %s RTSP/1.0\r\nCSeq: 7\r\n\r\n", url);
-
-    return read_text(text);
+    text_table_check("tests/unit/tables/rtsp_requests.txt", tell_request);
 }
 
-TEST(test_the_example_of_rfc_2326_is_read)
+TEST(test_a_header_is_found_in_any_case)
 {
-    assert_int_equal(read_text(example), strlen(example));
-    assert_int_equal(request.method, RTSP_DESCRIBE);
-    assert_string_equal(request.method_name, "DESCRIBE");
-    assert_string_equal(request.url, "rtsp://server.example.com/fizzle/foo");
-    assert_int_equal(request.sequence, 312);
-    assert_int_equal(request.body_size, 0);
-    assert_string_equal(rtsp_request_header(&request, "Accept"),
-                        "application/sdp, application/rtsl, application/mheg");
+    assert_true(read_text(live555) > 0);
+    assert_string_equal(rtsp_request_header(&request, "user-AGENT"),
+                        "LibVLC/3.0.18 (LIVE555 Streaming Media v2016.11.28)");
     assert_null(rtsp_request_header(&request, "Session"));
-}
-
-TEST(test_headers_are_found_in_any_case_and_without_the_blanks_around_them)
-{
-    assert_true(read_text("PLAY rtsp://h/a RTSP/1.0\ncseq:9 \nSESSION:\t 12 34 \t\nX:\n\n") > 0);
-    assert_int_equal(request.sequence, 9);
-    assert_string_equal(rtsp_request_header(&request, "Session"), "12 34");
-    assert_string_equal(rtsp_request_header(&request, "x"), "");
-    assert_int_equal(rtsp_request_count(&request, "session"), 1);
+    assert_int_equal(rtsp_request_count(&request, "transport"), 1);
     assert_int_equal(rtsp_request_count(&request, "y"), 0);
 }
 
@@ -81,139 +90,43 @@ TEST(test_a_request_that_comes_byte_by_byte_waits_for_its_last)
     }
 }
 
-TEST(test_what_follows_a_request_is_left_for_the_next)
-{
-    g_autofree char *text = g_strconcat(live555, example, NULL);
-
-    assert_int_equal(read_text(text), strlen(live555));
-    assert_int_equal(request.sequence, 4);
-    assert_int_equal(read_text(text + strlen(live555)), strlen(example));
-    assert_int_equal(request.sequence, 312);
-}
-
-TEST(test_methods_are_known_by_their_exact_names)
-{
-    for (unsigned method = 0; method < RTSP_METHOD_COUNT; method++) {
-        g_autofree char *text = g_strdup_printf("%s * RTSP/1.0\r\nCSeq: 1\r\n\r\n",
-                                                rtsp_method_name((enum rtsp_method)method));
-
-        assert_true(read_text(text) > 0);
-        assert_int_equal(request.method, method);
-    }
-    assert_true(read_text("options * RTSP/1.0\r\nCSeq: 1\r\n\r\n") > 0);
-    assert_int_equal(request.method, RTSP_METHOD_OTHER);
-    assert_true(read_text("ANNOUNCE * RTSP/1.0\r\nCSeq: 1\r\n\r\n") > 0);
-    assert_int_equal(request.method, RTSP_METHOD_OTHER);
-    assert_string_equal(request.method_name, "ANNOUNCE");
-}
-
-TEST(test_requests_of_http_are_told_from_those_that_make_no_sense)
-{
-    assert_int_equal(read_text("GET /edges HTTP/1.1\r\nx-sessioncookie: a\r\n\r\n"),
-                     -RTSP_METHOD_NOT_ALLOWED);
-    assert_true(request.is_http);
-    assert_int_equal(read_text("OPTIONS * RTSP/2.0\r\nCSeq: 8\r\n\r\n"),
-                     -RTSP_VERSION_NOT_SUPPORTED);
-    assert_false(request.is_http);
-}
-
-TEST(test_lines_that_are_no_request_line_are_refused)
-{
-    static const char *const lines[] = {
-        "OPTIONS",        "OPTIONS *",          "OPTIONS  RTSP/1.0",  " * RTSP/1.0",
-        "* RTSP/1.0",     "OPTIONS * HTPP/1.1", "OPTIONS * rtsp/1.0", "OPTIONS * ",
-        "RTSP/1.0 200 OK"};
-
-    for (size_t i = 0; i < ARRAY_LENGTH(lines); i++) {
-        g_autofree char *text = g_strdup_printf("%s\r\nCSeq: 7\r\n\r\n", lines[i]);
-
-        assert_int_equal(read_text(text), -RTSP_BAD_REQUEST);
-        assert_int_equal(request.sequence, 7); // for the reply
-    }
-    assert_int_equal(read_text("OPTIONS * RTSP/2.0\r\nCSeq: 8\r\n\r\n"),
-                     -RTSP_VERSION_NOT_SUPPORTED);
-    assert_int_equal(request.sequence, 8);
-}
-
-TEST(test_only_a_number_of_32_bits_is_a_sequence)
-{
-    static const char *const values[] = {"",    "-1",  "+1",  "4294967296", "18446744073709551617",
-                                         "1 2", "0x1", "1.0", "one"};
-
-    for (size_t i = 0; i < ARRAY_LENGTH(values); i++) {
-        g_autofree char *text =
-            g_strdup_printf("OPTIONS * RTSP/1.0\r\nCSeq: %s\r\n\r\n", values[i]);
-
-        assert_int_equal(read_text(text), -RTSP_BAD_REQUEST);
-        assert_int_equal(request.sequence, -1);
-    }
-    assert_int_equal(read_text("OPTIONS * RTSP/1.0\r\n\r\n"), -RTSP_BAD_REQUEST);
-    assert_int_equal(request.sequence, -1);
-    assert_true(read_text("OPTIONS * RTSP/1.0\r\nCSeq: 0\r\n\r\n") > 0);
-    assert_int_equal(request.sequence, 0);
-    assert_true(read_text("OPTIONS * RTSP/1.0\r\nCSeq: 4294967295\r\n\r\n") > 0);
-    assert_int_equal(request.sequence, 4294967295);
-}
-
-TEST(test_headers_that_are_none_are_refused)
-{
-    // The third goes on in the next line, the fourth would hide it from those who look for an end.
-    static const char *const lines[] = {
-        "nothing",      ": value",      "Session: 12\r\n 34", "Session: 12\r\n \r\nRequire: a",
-        "Session : 12", "Ses sion: 12", "\tSession: 12"};
-
-    for (size_t i = 0; i < ARRAY_LENGTH(lines); i++) {
-        assert_int_equal(read_with(lines[i]), -RTSP_BAD_REQUEST);
-        assert_int_equal(request.sequence, 7);
-    }
-}
-
-TEST(test_a_head_is_text)
+// Without the last four bytes, which end it, a head is not complete.
+TEST(test_a_byte_0_in_a_head_is_refused)
 {
     char bytes[sizeof live555];
 
-    // The last four end the head: without them it is not complete.
     for (size_t at = 0; at < strlen(live555) - 4; at++) {
         memcpy(bytes, live555, sizeof bytes);
         bytes[at] = '\0';
         assert_int_equal(rtsp_request_read(bytes, strlen(live555), &request), -RTSP_BAD_REQUEST);
     }
-    assert_int_equal(read_with("Session: 12\rRequire: a"), -RTSP_BAD_REQUEST);
-    assert_int_equal(read_with("User-Agent: \x1b[2J"), -RTSP_BAD_REQUEST);
-    assert_int_equal(read_with("User-Agent: \x7f"), -RTSP_BAD_REQUEST);
-    assert_true(read_with("User-Agent: Stra\xc3\x9f"
-                          "e") > 0);
 }
 
-TEST(test_a_body_is_bounded_and_its_length_a_number)
+// A request of OPTIONS with as many lines behind the first, CSeq among them.
+static ssize_t read_lines(unsigned count)
 {
-    static const char *const values[] = {
-        "", "-1", "5x", "0x5", "5 5", "18446744073709551616", "99999999999999999999999999999"};
+    g_autoptr(GString) text = g_string_new("OPTIONS * RTSP/1.0\r\nCSeq: 7\r\n");
 
-    for (size_t i = 0; i < ARRAY_LENGTH(values); i++) {
-        g_autofree char *line = g_strdup_printf("Content-Length: %s", values[i]);
-
-        assert_int_equal(read_with(line), -RTSP_BAD_REQUEST);
+    for (unsigned i = 1; i < count; i++) {
+        g_string_append(text, "a: b\r\n");
     }
-    assert_int_equal(read_with("Content-Length: 4097"), -RTSP_ENTITY_TOO_LARGE);
-    assert_int_equal(read_with("Content-Length: 18446744073709551615"), -RTSP_ENTITY_TOO_LARGE);
-    assert_int_equal(read_with("Content-Length: 4096"), 0); // it has not come yet
-    assert_int_equal(request.body_size, 4096);
-    assert_true(read_with("Content-Length: 0") > 0);
-    assert_int_equal(read_with("Content-Length: 5\r\nContent-Length: 0"), -RTSP_BAD_REQUEST);
+    g_string_append(text, "\r\n");
+    return read_text(text->str);
 }
 
 TEST(test_64_lines_are_read_and_no_more)
 {
-    g_autoptr(GString) lines = g_string_new("a: b"); // behind CSeq
-
-    for (int i = 2; i < 64; i++) {
-        g_string_append(lines, "\r\na: b");
-    }
-    assert_true(read_with(lines->str) > 0);
+    assert_true(read_lines(64) > 0);
     assert_int_equal(rtsp_request_count(&request, "a"), 63);
-    g_string_append(lines, "\r\na: b");
-    assert_int_equal(read_with(lines->str), -RTSP_BAD_REQUEST);
+    assert_int_equal(read_lines(65), -RTSP_BAD_REQUEST);
+}
+
+// OPTIONS of that URL.
+static ssize_t read_url(const char *url)
+{
+    g_autofree char *text = g_strdup_printf("OPTIONS %s RTSP/1.0\r\nCSeq: 7\r\n\r\n", url);
+
+    return read_text(text);
 }
 
 TEST(test_a_url_of_2048_bytes_is_read_and_no_longer_one)
@@ -296,6 +209,125 @@ TEST(test_replies_name_status_and_sequence)
     assert_string_equal(reply->str,
                         "RTSP/1.0 400 Bad Request\r\nServer: edged/" EDGED_VERSION "\r\n\r\n");
     g_string_free(reply, TRUE);
+}
+
+static void tell_target(const char *input, GString *output)
+{
+    struct rtsp_target target;
+    int r = rtsp_target_read(input, &target);
+
+    g_string_append_printf(output, r == -EINVAL ? "refused" : "%s %s", target.path, target.base);
+}
+
+TEST(test_urls_name_presentations)
+{
+    text_table_check("tests/unit/tables/rtsp_urls.txt", tell_target);
+}
+
+static void assert_target(const char *url, const char *path)
+{
+    struct rtsp_target target;
+
+    assert_int_equal(rtsp_target_read(url, &target), 0);
+    assert_string_equal(target.path, path);
+    assert_string_equal(target.base, url);
+}
+
+TEST(test_longer_paths_and_urls_than_ours_are_refused)
+{
+    g_autofree char *text = g_strnfill(2048, 'a');
+    g_autofree char *path = g_strdup_printf("rtsp://h/%.126s", text);
+    g_autofree char *longer_path = g_strdup_printf("rtsp://h/%.127s", text);
+    g_autofree char *host = g_strdup_printf("rtsp://%.246s/a", text);
+    g_autofree char *longer_host = g_strdup_printf("rtsp://%.247s/a", text);
+    struct rtsp_target target;
+
+    assert_target(path, path + strlen("rtsp://h"));
+    assert_int_equal(rtsp_target_read(longer_path, &target), -ENAMETOOLONG);
+    assert_target(host, "/a");
+    assert_int_equal(rtsp_target_read(longer_host, &target), -ENAMETOOLONG);
+}
+
+#define TCP RTSP_LOWER_BIT(RTSP_LOWER_INTERLEAVED)
+#define UNICAST (TCP | RTSP_LOWER_BIT(RTSP_LOWER_UDP))
+#define MULTICAST RTSP_LOWER_BIT(RTSP_LOWER_MULTICAST)
+
+// "unicast: RTP/AVP…": what is allowed, then the header.
+static void tell_transport(const char *input, GString *output)
+{
+    const char *header = strchr(input, ':') + 1;
+    unsigned allowed = g_str_has_prefix(input, "any")         ? UNICAST | MULTICAST
+                       : g_str_has_prefix(input, "multicast") ? MULTICAST
+                       : g_str_has_prefix(input, "TCP")       ? TCP
+                                                              : UNICAST;
+    struct rtsp_transport_offer offer;
+
+    if (!rtsp_transport_choose(header + strspn(header, " "), allowed, &offer)) {
+        g_string_append(output, "none");
+    } else if (offer.lower == RTSP_LOWER_MULTICAST) {
+        g_string_append(output, "multicast");
+    } else if (offer.lower == RTSP_LOWER_UDP) {
+        g_string_append_printf(output, "UDP %u-%u", offer.port, offer.rtcp_port);
+    } else if (offer.channel < 0 && offer.rtcp_channel < 0) {
+        g_string_append(output, "interleaved of our choice");
+    } else {
+        g_string_append_printf(output, "interleaved %d-%d", offer.channel, offer.rtcp_channel);
+    }
+}
+
+TEST(test_the_first_transport_that_can_be_had_is_chosen)
+{
+    text_table_check("tests/unit/tables/rtsp_transports.txt", tell_transport);
+}
+
+static const struct parameter_sets sets = {
+    .sets = {{0x67, 0x42, 0xc0, 0x1f, 0x99}, {0x68, 0xce, 0x3c, 0x80}}, .sizes = {5, 4}};
+
+// The lines but for the one that begins with "o=", which names the process.
+static char *write_sdp(const char *address)
+{
+    char *text = sdp_write("/front/edges", address, &payload_h264, &sets, 1);
+
+    assert_non_null(text);
+    char *origin = strstr(text, "o="), *end = strstr(origin, "\r\n") + 2;
+    memmove(origin, end, strlen(end) + 1);
+    return text;
+}
+
+// In the order of RFC 4566, section 5; fmtp by RFC 6184, section 8.2.1, its base64 by coreutils.
+TEST(test_a_stream_is_described_line_by_line)
+{
+    g_autofree char *text = write_sdp("192.168.1.7");
+
+    assert_string_equal(text, "v=0\r\n"
+                              "s=/front/edges\r\n"
+                              "c=IN IP4 0.0.0.0\r\n"
+                              "t=0 0\r\n"
+                              "a=tool:edged " EDGED_VERSION "\r\n"
+                              "a=type:broadcast\r\n"
+                              "a=control:*\r\n"
+                              "a=range:npt=now-\r\n"
+                              "m=video 0 RTP/AVP 96\r\n"
+                              "a=rtpmap:96 H264/90000\r\n"
+                              "a=fmtp:96 packetization-mode=1;profile-level-id=42C01F;"
+                              "sprop-parameter-sets=Z0LAH5k=,aM48gA==\r\n"
+                              "a=control:stream=0\r\n");
+}
+
+TEST(test_the_origin_is_the_address_the_client_reached)
+{
+    g_autofree char *four = sdp_write("/a", "192.168.1.7", &payload_h264, &sets, 1);
+    g_autofree char *six = sdp_write("/a", "fe80::1", &payload_h264, &sets, 2);
+    long long number, same;
+    char address[64];
+
+    assert_int_equal(sscanf(four, "v=0\r\no=- %lld 1 IN IP4 %63s", &number, address), 2);
+    assert_true(number > 0);
+    assert_string_equal(address, "192.168.1.7");
+    assert_int_equal(sscanf(six, "v=0\r\no=- %lld 2 IN IP6 %63s", &same, address), 2);
+    assert_int_equal(same, number); // the same session, changed
+    assert_string_equal(address, "fe80::1");
+    assert_non_null(strstr(six, "\r\nc=IN IP6 ::\r\n"));
 }
 
 RUN_TESTS(NULL, NULL)
