@@ -81,15 +81,21 @@ def test_goodbyes_of_strangers_end_nobodys_video(url):
 
 
 def test_nobody_can_have_the_ports_of_another(url):
-    """Two viewers' packets to one address would be mixed up."""
+    """Two viewers' packets to one address, as behind a router, would be mixed up."""
     with Connection(url) as victim, Connection(url) as thief:
         session, receiver = playing(victim, url, "udp")
-        ports = session.transport["client_port"]
-        offer = {"Transport": f"RTP/AVP;unicast;client_port={ports}"}
-        assert thief.ask("SETUP", session.media_url, offer).status == 461
+        rtp_port, rtcp_port = session.transport["client_port"].split("-")
+        for ports in (f"{rtp_port}-{rtcp_port}", f"{rtp_port}-9", f"9-{rtcp_port}",
+                      f"{rtcp_port}-9", f"9-{rtp_port}"):
+            offer = {"Transport": f"RTP/AVP;unicast;client_port={ports}"}
+            assert thief.ask("SETUP", session.media_url, offer).status == 461
         offer["Transport"] += ",RTP/AVP/TCP;unicast;interleaved=0-1"
         assert "RTP/AVP/TCP" in thief.ask("SETUP", session.media_url, offer).headers["transport"]
         receiver.read_units(10)
+        session.ask("TEARDOWN")
+        offer = {"Transport": f"RTP/AVP;unicast;client_port={rtp_port}-{rtcp_port}"}
+        with Connection(url) as later:
+            assert later.ask("SETUP", session.media_url, offer).status == 200
 
 
 def test_a_destination_is_not_sent_to(url):

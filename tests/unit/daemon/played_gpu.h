@@ -22,8 +22,6 @@
 struct gpu {
     struct gpu_info info;
     atomic_bool lost;
-    struct config_block block; // of gradients
-    struct error complaint;    // "": none
 };
 
 struct gpu_memory {
@@ -40,7 +38,7 @@ struct view {
 
 // What the machine is like, and what it has seen.
 static struct {
-    atomic_bool hangs, view_is_slow, view_has_no_memory, faults, refuses_launch;
+    atomic_bool hangs, view_is_slow, view_has_no_memory;
     atomic_uint views_begun; // on the GPU
     atomic_uint views_forgotten;
     atomic_bool broken; // so that even gpu_wait() says so
@@ -49,9 +47,6 @@ static struct {
     atomic_int allocation_failed; // as gpu_memory_take_failure() will say
     atomic_int open_result, frames_out, called_when_lost, sides_mixed;
 } machine;
-
-// A block that no GPU takes.
-static const struct config_block illegal = {1024, 1, 0};
 
 static void play_machine(void)
 {
@@ -174,26 +169,15 @@ int gpu_memory_take_failure(struct gpu_memory *memory, struct error *ret_why)
 
 void gpu_set_blocks(struct gpu *gpu, const struct config_block *blocks)
 {
-    const struct config_block *block = &blocks[CONFIG_KERNEL_GRADIENT];
-
-    if (block->x == illegal.x) {
-        error_set(&gpu->complaint, 0, "kernels.gradient.block = [%d, %d]: 1 to 512, %s", block->x,
-                  block->y,
-                  machine.views_begun > 0 ? "keeping the one before"
-                                          : "using the one chosen for this GPU");
-        return;
-    }
-    if (block->x == 1) {
-        error_set(&gpu->complaint, 0, "block [%d, %d] is slow", block->x, block->y);
-    }
-    gpu->block = *block;
+    (void)gpu;
+    (void)blocks;
 }
 
 bool gpu_take_complaint(struct gpu *gpu, struct error *ret_text)
 {
-    *ret_text = gpu->complaint;
-    gpu->complaint.text[0] = 0;
-    return ret_text->text[0];
+    (void)gpu;
+    (void)ret_text;
+    return false;
 }
 
 // As an allocation takes when the memory is nearly full.
@@ -255,22 +239,13 @@ bool view_is_on_gpu(const struct view *view)
 
 int view_begin(struct view *view, struct frame *input, struct error *error)
 {
+    (void)error;
     if (!view->frames) {
         view->begun = frame_ref(input);
         return 0;
     }
     // The source holds none of a new frame: more than one reference is an encoder's.
     machine.sides_mixed += atomic_load(&input->references) > 1;
-    if (view->gpu && machine.faults) {
-        return error_set(error, -EIO, FAULT);
-    }
-    if (view->gpu && machine.refuses_launch) {
-        const struct config_block *block = &view->gpu->block;
-
-        error_set(&view->gpu->complaint, 0, "the launch of block [%d, %d], %d rows, failed",
-                  block->x, block->y, block->rows);
-        machine.refuses_launch = false;
-    }
     view->begun = frame_pool_take(view->frames);
     if (!view->begun) {
         return -ENOBUFS;

@@ -95,27 +95,6 @@ TEST(test_roles_include_lower_ones)
     bed_finish(&bed);
 }
 
-TEST(test_basic_is_taken_over_tls_alone)
-{
-    static const char header[] = "Basic dmVyYTp2ZXJhdmVyYQ=="; // vera:veravera
-    struct client client = {CLIENT};
-    struct account_counters counters;
-    struct account_answer answer;
-    struct account_bed bed;
-
-    bed_init(&bed, NULL);
-    for (unsigned i = 0; i < 10; i++) { // they are no tries
-        assert_int_equal(send_header(&bed, &client, header, &answer), ACCOUNT_CHALLENGE);
-    }
-    client.encrypted = true;
-    assert_int_equal(send_header(&bed, &client, header, &answer), ACCOUNT_ALLOWED);
-    assert_int_equal(send_header(&bed, &client, "Basic dmVyYTp2ZXJhdmVyYg==", &answer),
-                     ACCOUNT_CHALLENGE);
-    account_count(bed.account, &counters);
-    assert_int_equal(counters.failed, 1);
-    bed_finish(&bed);
-}
-
 TEST(test_without_users_loopback_alone_is_let_in)
 {
     struct client client = {CLIENT};

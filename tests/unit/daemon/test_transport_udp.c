@@ -255,24 +255,4 @@ TEST(test_what_has_no_route_is_lost, set_up, tear_down_answers)
     unit_unref(unit);
 }
 
-// Two viewers of one address, as behind a router that translates addresses, could not tell whose
-// packets are whose.
-TEST(test_ports_belong_to_one_viewer, set_up, tear_down_answers)
-{
-    struct fixture *fixture = *state;
-    struct client *client = &fixture->clients[0];
-    const uint16_t rtp = client->rtp_port, rtcp = client->rtcp_port;
-    const uint16_t ports[][2] = {{rtp, rtcp}, {rtp, 9}, {9, rtcp}, {rtcp, 9}, {9, rtp}};
-    struct transport *second;
-
-    for (size_t i = 0; i < ARRAY_LENGTH(ports); i++) {
-        assert_int_equal(transport_udp_new(fixture->sockets, &fixture->source, &fixture->address,
-                                           ports[i][0], ports[i][1], on_rtcp, client, &second),
-                         -EADDRINUSE);
-    }
-    client->transport->ops->free(client->transport);
-    begin(fixture, client);
-    assert_all_arrive(fixture);
-}
-
 RUN_TESTS(NULL, NULL)

@@ -207,30 +207,4 @@ TEST(test_thread_that_never_entered_the_context_can_free_the_gpu)
     assert_int_equal(fake_gpu_leaks(), 0);
 }
 
-// The calls of one gpu_new() and gpu_free(), and then each of them refused in turn.
-TEST(test_no_call_that_fails_leaves_anything_behind)
-{
-    char options[64];
-    uint64_t calls;
-    unsigned opened = 0;
-
-    gpu_free(open_gpu("board=xavier"));
-    calls = fake_gpu_calls();
-    assert_true(calls > 20);
-    for (uint64_t nth = 1; nth <= calls; nth++) {
-        struct error error = {0};
-        struct gpu *gpu = NULL;
-        int r;
-
-        snprintf(options, sizeof options, "board=xavier,fail=*:%llu:999", (unsigned long long)nth);
-        fake_gpu_play(options);
-        r = gpu_new(&error, &gpu);
-        assert_true(r == 0 ? gpu != NULL : error.text[0] != '\0');
-        opened += r == 0;
-        gpu_free(gpu);
-        assert_int_equal(fake_gpu_leaks(), 0);
-    }
-    assert_true(opened > 0 && opened < calls);
-}
-
 RUN_TESTS(NULL, fake_gpu_end)

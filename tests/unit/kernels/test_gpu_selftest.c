@@ -145,29 +145,4 @@ TEST(test_faults_of_cuda_are_told_with_the_test)
     }
 }
 
-TEST(test_no_call_that_fails_leaves_anything_behind)
-{
-    struct gpu *gpu = open_gpu("");
-    uint64_t before = fake_gpu_calls(), calls;
-    unsigned passed = 0;
-
-    assert_int_equal(gpu_selftest_start(gpu, NULL), 0);
-    calls = fake_gpu_calls();
-    gpu_free(gpu);
-    for (uint64_t nth = before + 1; nth <= calls; nth++) {
-        struct error error = {0};
-        char options[64];
-        int r;
-
-        snprintf(options, sizeof options, "fail=*:%llu:999", (unsigned long long)nth);
-        gpu = open_gpu(options);
-        r = gpu_selftest_start(gpu, &error);
-        assert_true(r == 0 || error.text[0] != '\0');
-        passed += r == 0;
-        gpu_free(gpu);
-        assert_int_equal(fake_gpu_leaks(), 0);
-    }
-    assert_int_equal(passed, TESTS); // when memory is released it is too late to complain
-}
-
 RUN_TESTS(NULL, fake_gpu_end)
