@@ -1,7 +1,222 @@
-// What is decided at the start between GPU and CPU, what is said about it, and the block sizes.
-#include "tests/unit/daemon/played_driver.h"
+// What a camera computes with, on a played driver: a GPU that is there, comes late, is tried again,
+// given up or lost.
+#include "tests/unit/caught_stderr.h"
+#include "tests/unit/daemon/no_surfaces.h"
+#include "tests/unit/unit.h"
 
+#include "daemon/camera/compute.h"
+#include "kernels/gpu/gpu_memory.h"
+#include "kernels/selftest/gpu_selftest.h"
+
+#include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+struct gpu {
+    struct gpu_info info;
+    atomic_bool lost;
+};
+
+struct gpu_memory {
+    enum config_memory kind;
+    struct frame_allocator allocator;
+};
+
+// How the driver behaves, and what became of what it gave.
+static struct {
+    int open_result, selftest_result;
+    const char *open_error; // of either
+    bool hangs;             // until `answer` is posted
+    sem_t entered, answer;
+    enum config_memory kind; // the one that passes its test
+    const char *passed_over;
+    atomic_int opened, gpus, memories;
+} driver;
+
+int gpu_new(struct error *error, struct gpu **ret_gpu)
+{
+    driver.opened++;
+    if (driver.hangs) {
+        sem_post(&driver.entered);
+        sem_wait(&driver.answer);
+    }
+    if (driver.open_result) {
+        return error_set(error, driver.open_result, "%s", driver.open_error);
+    }
+    *ret_gpu = calloc(1, sizeof **ret_gpu);
+    (*ret_gpu)->info = (struct gpu_info){.name = "Board",
+                                         .sm = 87,
+                                         .multiprocessors = 16,
+                                         .driver_version = 11040,
+                                         .integrated = true,
+                                         .can_map_host = true,
+                                         .can_register = true,
+                                         .can_manage = true};
+    driver.gpus++;
+    return 0;
+}
+
+void gpu_free(struct gpu *gpu)
+{
+    driver.gpus -= gpu != NULL;
+    free(gpu);
+}
+
+void gpu_lose(struct gpu *gpu)
+{
+    gpu->lost = true;
+}
+
+bool gpu_is_lost(const struct gpu *gpu)
+{
+    return gpu->lost;
+}
+
+int gpu_selftest_start(struct gpu *gpu, struct error *error)
+{
+    gpu->lost = driver.selftest_result == -ETIMEDOUT;
+    return driver.selftest_result
+               ? error_set(error, driver.selftest_result, "%s", driver.open_error)
+               : 0;
+}
+
+const struct gpu_info *gpu_info(const struct gpu *gpu)
+{
+    return &gpu->info;
+}
+
+int gpu_memory_new(struct gpu *gpu, enum config_memory wanted, struct error *why,
+                   struct gpu_memory **ret_memory)
+{
+    assert_non_null(gpu);
+    assert_int_not_equal(wanted, CONFIG_MEMORY_HOST);
+    if (driver.passed_over) {
+        error_set(why, 0, "%s", driver.passed_over);
+    }
+    *ret_memory = calloc(1, sizeof **ret_memory);
+    (*ret_memory)->kind = driver.kind;
+    (*ret_memory)->allocator.kind = config_memory_name(driver.kind);
+    driver.memories++;
+    return 0;
+}
+
+void gpu_memory_free(struct gpu_memory *memory)
+{
+    driver.memories -= memory != NULL;
+    free(memory);
+}
+
+enum config_memory gpu_memory_kind(const struct gpu_memory *memory)
+{
+    return memory->kind;
+}
+
+const struct frame_allocator *gpu_memory_allocator(const struct gpu_memory *memory)
+{
+    return &memory->allocator;
+}
+
+static int setup(void **state)
+{
+    memset(&driver, 0, sizeof driver);
+    sem_init(&driver.entered, 0, 0);
+    sem_init(&driver.answer, 0, 0);
+    driver.kind = CONFIG_MEMORY_REGISTERED;
+    catch_stderr();
+    (void)state;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    release_stderr();
+    sem_destroy(&driver.answer);
+    sem_destroy(&driver.entered);
+    assert_int_equal(driver.gpus, 0);
+    assert_int_equal(driver.memories, 0);
+    (void)state;
+    return 0;
+}
+
+static void assert_log(const char *expected)
+{
+    static char text[4096];
+    ssize_t size = pread(fileno(caught), text, sizeof text - 1, 0);
+
+    assert_true(size >= 0);
+    text[size] = 0;
+    assert_string_equal(text, expected);
+}
+
+static sem_t decisions;
+
+static void count_decision(void *context)
+{
+    (void)context;
+    sem_post(&decisions);
+}
+
+static struct compute *make(enum config_backend backend, enum config_memory memory)
+{
+    struct compute_settings settings = {
+        .camera = "front", .backend = backend, .memory = memory, .changed = count_decision};
+    struct compute *compute;
+
+    sem_init(&decisions, 0, 0);
+    assert_int_equal(compute_new(&settings, &compute), 0);
+    return compute;
+}
+
+// Waits until the thread has come out of the driver.
+static void settle(struct compute *compute)
+{
+    assert_int_equal(compute_wait(compute, clock_now_ns() + 10 * NS_PER_S), 0);
+}
+
+static struct compute *start(enum config_backend backend, enum config_memory memory)
+{
+    struct compute *compute = make(backend, memory);
+
+    compute_start(compute);
+    settle(compute);
+    return compute;
+}
+
+static void assert_status(struct compute *compute, const char *backend, const char *gpu)
+{
+    struct link_telemetry telemetry;
+
+    compute_describe(compute, &telemetry);
+    assert_string_equal(telemetry.backend, backend);
+    assert_string_equal(telemetry.gpu, gpu);
+}
+
+static void assert_computes_on_cpu(struct compute *compute, const char *reason)
+{
+    struct compute_means means;
+
+    assert_true(compute_ask(compute, clock_now_ns(), &means));
+    assert_null(means.gpu);
+    assert_string_equal(means.allocator->kind, "host");
+    assert_status(compute, "CPU", reason);
+}
+
+static void assert_computes_on_gpu(struct compute *compute, const char *memory)
+{
+    struct compute_means means;
+
+    assert_true(compute_ask(compute, clock_now_ns(), &means));
+    assert_non_null(means.gpu);
+    assert_string_equal(means.allocator->kind, memory);
+    assert_status(compute, "CUDA sm_87", "Board");
+}
+
+#define FACTS                                                                                      \
+    "edged: front: GPU Board: sm_87, 16 multiprocessors, integrated, no concurrent managed "       \
+    "access, memory: registered pinned managed, driver for CUDA 11.4, using it\n"
 
 TEST(test_a_gpu_computes_and_its_facts_are_told_once, setup, teardown)
 {
@@ -127,6 +342,139 @@ TEST(test_a_gpu_that_computes_wrongly_is_refused_for_good, setup, teardown)
     assert_false(compute_has_lost(compute));
     compute_describe(compute, &telemetry);
     assert_false(telemetry.gpu_may_return);
+    compute_free(compute);
+}
+
+TEST(test_a_driver_that_does_not_answer_is_waited_for_10_s, setup, teardown)
+{
+    struct compute *compute = make(CONFIG_BACKEND_AUTO, CONFIG_MEMORY_AUTO);
+    struct compute_means means;
+    int64_t begun = clock_now_ns();
+
+    driver.hangs = true;
+    compute_start(compute);
+    sem_wait(&driver.entered);
+    assert_false(compute_ask(compute, begun + 9 * NS_PER_S, &means));
+    assert_status(compute, "", "");
+    assert_true(compute_ask(compute, clock_now_ns() + 10 * NS_PER_S, &means));
+    assert_null(means.gpu);
+    assert_computes_on_cpu(compute, "the GPU driver did not answer within 10 s");
+    assert_int_equal(sem_trywait(&decisions), 0);
+    assert_log("edged: front: the GPU driver did not answer within 10 s, using the CPU\n");
+
+    // While the thread hangs the process cannot be wound up, and no second one goes after it.
+    assert_int_equal(compute_wait(compute, clock_now_ns()), -ETIMEDOUT);
+    compute_try(compute, CONFIG_BACKEND_CUDA);
+    assert_int_equal(driver.opened, 1);
+
+    // What comes late is given back; the next try is a new one.
+    sem_post(&driver.answer);
+    settle(compute);
+    assert_int_equal(driver.gpus, 0);
+    assert_int_equal(driver.memories, 0);
+    assert_computes_on_cpu(compute, "the GPU driver did not answer within 10 s");
+    driver.hangs = false;
+    compute_try(compute, CONFIG_BACKEND_AUTO);
+    settle(compute);
+    assert_computes_on_gpu(compute, "registered");
+    compute_free(compute);
+}
+
+TEST(test_a_failure_that_comes_late_changes_nothing, setup, teardown)
+{
+    struct compute *compute = make(CONFIG_BACKEND_AUTO, CONFIG_MEMORY_AUTO);
+    struct compute_means means;
+
+    driver.hangs = true;
+    driver.open_result = -EIO;
+    driver.open_error = "late";
+    compute_start(compute);
+    assert_true(compute_ask(compute, clock_now_ns() + 10 * NS_PER_S, &means));
+    sem_post(&driver.answer);
+    settle(compute);
+    assert_computes_on_cpu(compute, "the GPU driver did not answer within 10 s");
+    assert_log("edged: front: the GPU driver did not answer within 10 s, using the CPU\n");
+    compute_free(compute);
+}
+
+TEST(test_the_cpu_computes_until_a_tried_gpu_is_open, setup, teardown)
+{
+    struct compute *compute = start(CONFIG_BACKEND_CPU, CONFIG_MEMORY_PINNED);
+
+    driver.hangs = true;
+    driver.kind = CONFIG_MEMORY_PINNED;
+    compute_try(compute, CONFIG_BACKEND_AUTO);
+    compute_try(compute, CONFIG_BACKEND_AUTO);
+    assert_computes_on_cpu(compute, "backend = \"cpu\"");
+    sem_post(&driver.answer);
+    settle(compute);
+    assert_computes_on_gpu(compute, "pinned");
+    compute_try(compute, CONFIG_BACKEND_AUTO);
+    settle(compute);
+    assert_int_equal(driver.opened, 1);
+    compute_free(compute);
+}
+
+TEST(test_a_try_that_fails_is_told_once_for_each_reason, setup, teardown)
+{
+    struct compute *compute = start(CONFIG_BACKEND_CPU, CONFIG_MEMORY_AUTO);
+
+    driver.open_result = -EIO;
+    driver.open_error = "the GPU fell off the bus";
+    for (int i = 0; i < 3; i++) {
+        compute_try(compute, CONFIG_BACKEND_CUDA);
+        settle(compute);
+    }
+    assert_int_equal(driver.opened, 3);
+    assert_computes_on_cpu(compute, "the GPU fell off the bus");
+    assert_log("edged: front: backend = \"cpu\", using the CPU\n"
+               "edged: warning: front: backend = \"cuda\": the GPU fell off the bus, using the "
+               "CPU\n");
+    compute_free(compute);
+}
+
+TEST(test_a_gpu_given_up_is_kept_and_can_be_tried_again, setup, teardown)
+{
+    struct compute *compute = start(CONFIG_BACKEND_AUTO, CONFIG_MEMORY_AUTO);
+
+    compute_give_up(compute, "out of memory");
+    assert_computes_on_cpu(compute, "out of memory");
+    assert_int_equal(driver.gpus, 1); // frames in its memory may still be out
+    assert_log(FACTS "edged: front: out of memory, using the CPU\n");
+    compute_try(compute, CONFIG_BACKEND_AUTO);
+    assert_computes_on_gpu(compute, "registered");
+    assert_int_equal(driver.opened, 1);
+    compute_free(compute);
+}
+
+TEST(test_a_lost_gpu_is_named_and_not_tried_again, setup, teardown)
+{
+    struct compute *compute = start(CONFIG_BACKEND_AUTO, CONFIG_MEMORY_AUTO);
+    struct compute_means means;
+
+    assert_true(compute_ask(compute, clock_now_ns(), &means));
+    compute_lose(compute, "an illegal memory access");
+    assert_true(gpu_is_lost(means.gpu));
+    assert_status(compute, "", "an illegal memory access");
+    compute_try(compute, CONFIG_BACKEND_AUTO);
+    assert_int_equal(driver.opened, 1);
+    compute_free(compute);
+}
+
+TEST(test_a_gpu_that_ends_no_self_test_is_left_alone, setup, teardown)
+{
+    struct link_telemetry telemetry;
+
+    driver.selftest_result = -ETIMEDOUT;
+    driver.open_error = "self-test \"pi\": the GPU is not done in time";
+    struct compute *compute = start(CONFIG_BACKEND_AUTO, CONFIG_MEMORY_AUTO);
+    assert_computes_on_cpu(compute, "self-test \"pi\": the GPU is not done in time");
+    assert_true(compute_has_lost(compute));
+    compute_describe(compute, &telemetry);
+    assert_false(telemetry.gpu_may_return);
+    compute_try(compute, CONFIG_BACKEND_AUTO);
+    settle(compute);
+    assert_int_equal(driver.opened, 1);
     compute_free(compute);
 }
 

@@ -1,5 +1,177 @@
-// Streams, read as a viewer reads them, without a network.
-#include "tests/unit/daemon/stream_bed.h"
+// A stream with readers of the test's own, and a camera process played by the test: frames, demands
+// and what is shown while there is no camera.
+#include "tests/unit/stopwatch.h"
+#include "tests/unit/unit.h"
+
+#include "daemon/front/stream/stream.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <string.h>
+
+#define FRAME_BYTES 1000
+
+// One that takes what is there when it is asked to, or at once when it is woken.
+struct taker {
+    struct stream *stream;
+    struct stream_reader reader;
+    unsigned wakes;
+    bool leaves; // as soon as it is woken
+};
+
+struct fixture {
+    struct stream *stream;
+    struct taker taker;
+    unsigned demands, key_frame_demands;
+};
+
+static void on_demand(void *context, struct stream *stream, bool key_frame)
+{
+    struct fixture *fixture = context;
+
+    assert_ptr_equal(stream, fixture->stream);
+    fixture->demands++;
+    fixture->key_frame_demands += key_frame;
+}
+
+static void on_wake(void *context)
+{
+    struct taker *taker = context;
+
+    taker->wakes++;
+    if (taker->leaves) {
+        stream_leave(taker->stream, &taker->reader);
+    }
+}
+
+static void watch(struct taker *taker, struct stream *stream)
+{
+    taker->stream = stream;
+    stream_watch(stream, &taker->reader, on_wake, taker);
+}
+
+// Ends it, whether it has left by itself or not.
+static void leave(struct taker *taker)
+{
+    if (taker->reader.ring) {
+        stream_leave(taker->stream, &taker->reader);
+    }
+}
+
+static int set_up(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+
+    assert_int_equal(stream_new("/front/edges", &payload_h264, 80, &fixture->stream),
+                     0); // 40 kB are kept
+    stream_set_demand(fixture->stream, on_demand, fixture);
+    *state = fixture;
+    return 0;
+}
+
+static int set_up_playing(void **state)
+{
+    set_up(state);
+    struct fixture *fixture = *state;
+    watch(&fixture->taker, fixture->stream);
+    stream_resume(fixture->stream, &fixture->taker.reader, DEMAND_BEGIN);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+
+    stream_set_demand(fixture->stream, NULL, NULL);
+    leave(&fixture->taker);
+    while (g_main_context_iteration(NULL, FALSE)) {
+    }
+    stream_unref(fixture->stream);
+    free(fixture);
+    return 0;
+}
+
+// A slice of an IDR picture (or of another), whose last byte is `mark`; 1 would be a start code's.
+static void write_slice(uint8_t *bytes, size_t size, bool key_frame, uint8_t mark)
+{
+    const uint8_t start[] = {0, 0, 0, 1, key_frame ? 0x65 : 0x41};
+
+    memset(bytes, 0xaa, size);
+    memcpy(bytes, start, sizeof start);
+    bytes[size - 1] = mark;
+}
+
+static void send_frame(struct fixture *fixture, bool key_frame, int64_t captured_ns, uint8_t mark)
+{
+    struct link_access_unit life = {.captured_ns = captured_ns,
+                                    .grabbed_ns = captured_ns + 1 * NS_PER_MS,
+                                    .computed_ns = captured_ns + 3 * NS_PER_MS,
+                                    .encoded_ns = captured_ns + 6 * NS_PER_MS,
+                                    .key_frame = key_frame};
+    uint8_t *payload = malloc(sizeof life + FRAME_BYTES);
+
+    memcpy(payload, &life, sizeof life);
+    write_slice(payload + sizeof life, FRAME_BYTES, key_frame, mark);
+    assert_int_equal(stream_take_access_unit(fixture->stream, payload, sizeof life + FRAME_BYTES),
+                     0);
+}
+
+static void send_slate(struct fixture *fixture, uint8_t mark)
+{
+    uint8_t *payload = malloc(10);
+
+    write_slice(payload, 10, true, mark);
+    assert_int_equal(stream_take_slate(fixture->stream, payload, 10), 0);
+}
+
+struct seen {
+    int mark; // -1: nothing is there
+    int64_t captured_ns;
+    bool key_frame, slate;
+};
+
+static struct seen next_frame(struct fixture *fixture)
+{
+    const struct unit *unit = reader_peek(&fixture->taker.reader);
+    struct seen seen = {.mark = -1};
+
+    if (unit) {
+        seen = (struct seen){.mark = unit->bytes[unit->size - 1],
+                             .captured_ns = unit->captured_ns,
+                             .key_frame = unit->key_frame,
+                             .slate = unit->slate};
+        reader_next(&fixture->taker.reader);
+    }
+    return seen;
+}
+
+static gboolean on_tick(gpointer data)
+{
+    (void)data; // only so that an iteration of the main context ends
+    return G_SOURCE_CONTINUE;
+}
+
+// Runs the main loop until a frame comes out.
+static struct seen wait_frame(struct fixture *fixture)
+{
+    int64_t begin_ns = clock_now_ns();
+    guint ticks = g_timeout_add(20, on_tick, NULL);
+    struct seen seen;
+
+    while ((seen = next_frame(fixture)).mark < 0) {
+        assert_true(clock_now_ns() - begin_ns < PATIENCE_NS);
+        g_main_context_iteration(NULL, TRUE);
+    }
+    g_source_remove(ticks);
+    return seen;
+}
+
+static void iterate_until(struct fixture *fixture, unsigned demands)
+{
+    while (fixture->demands < demands) {
+        g_main_context_iteration(NULL, TRUE);
+    }
+}
 
 TEST(test_a_reader_begins_with_a_key_frame, set_up_playing, tear_down)
 {
@@ -358,6 +530,153 @@ TEST(test_what_was_sent_is_counted, set_up_playing, tear_down)
     assert_int_equal(counted.latency[LATENCY_CAPTURE_TO_RTP].count, 1);
     assert_in_range(counted.latency[LATENCY_CAPTURE_TO_RTP].sum_s * 1000, 20,
                     at_most_ns(500 * NS_PER_MS) / NS_PER_MS);
+}
+
+TEST(test_the_slates_take_turns_while_the_camera_process_is_gone, set_up_playing, tear_down)
+{
+    struct fixture *fixture = *state;
+
+    send_slate(fixture, 'a');
+    assert_false(stream_has_slates(fixture->stream));
+    send_slate(fixture, 'b');
+    assert_true(stream_has_slates(fixture->stream));
+    send_frame(fixture, true, clock_now_ns(), 11);
+    assert_int_equal(next_frame(fixture).mark, 11);
+
+    int64_t begin_ns = clock_now_ns();
+    stream_interrupt(fixture->stream);
+    struct seen slate = next_frame(fixture); // at once
+    assert_int_equal(slate.mark, 'a');
+    assert_true(slate.slate && slate.key_frame);
+    assert_in_range(slate.captured_ns, begin_ns, clock_now_ns());
+    assert_int_equal(wait_frame(fixture).mark, 'b');
+    assert_lasted(begin_ns, 400 * NS_PER_MS, 1500 * NS_PER_MS);
+    assert_int_equal(wait_frame(fixture).mark, 'a');
+
+    // A new process is let in with its first key frame, and ends the slate.
+    send_frame(fixture, false, clock_now_ns(), 12);
+    assert_int_equal(next_frame(fixture).mark, -1);
+    send_frame(fixture, true, clock_now_ns(), 13);
+    send_frame(fixture, false, clock_now_ns(), 14);
+    assert_int_equal(next_frame(fixture).mark, 13);
+    assert_int_equal(next_frame(fixture).mark, 14);
+}
+
+TEST(test_a_camera_process_that_hangs_leaves_the_slate_to_its_viewers, set_up_playing, tear_down)
+{
+    struct fixture *fixture = *state;
+
+    send_slate(fixture, 'a');
+    int64_t begin_ns = clock_now_ns();
+    send_frame(fixture, true, begin_ns, 11);
+    assert_int_equal(next_frame(fixture).mark, 11);
+    assert_int_equal(wait_frame(fixture).mark, 'a');
+    assert_lasted(begin_ns, 600 * NS_PER_MS, 1500 * NS_PER_MS);
+    send_frame(fixture, false, clock_now_ns(), 12);
+    assert_int_not_equal(next_frame(fixture).mark, 12);
+}
+
+TEST(test_a_silent_camera_leaves_the_slate_to_a_new_viewer, set_up, tear_down)
+{
+    struct fixture *fixture = *state;
+
+    send_slate(fixture, 'a');
+    watch(&fixture->taker, fixture->stream);
+    int64_t begin_ns = clock_now_ns();
+    stream_resume(fixture->stream, &fixture->taker.reader, DEMAND_BEGIN);
+    assert_int_equal(wait_frame(fixture).mark, 'a');
+    assert_lasted(begin_ns, 300 * NS_PER_MS, 900 * NS_PER_MS);
+
+    // What follows does not refer to the slate.
+    send_frame(fixture, false, clock_now_ns(), 11);
+    assert_int_not_equal(next_frame(fixture).mark, 11);
+    send_frame(fixture, true, clock_now_ns(), 12);
+    while (next_frame(fixture).mark == 'a') {
+    }
+    send_frame(fixture, false, clock_now_ns(), 13);
+    assert_int_equal(next_frame(fixture).mark, 13);
+}
+
+// Brings pictures, none of which is a key frame, until the second reader, which begins, has got
+// something; of each the first reader gets one with `mark` (-1: nothing). Whether that was its own
+// slate: where the machine stood still, the slates are for all.
+static bool bring_own_slate(struct fixture *fixture, struct taker *second, int mark)
+{
+    int64_t begin_ns = clock_now_ns();
+    guint ticks = g_timeout_add(20, on_tick, NULL);
+    const struct unit *unit;
+    bool still = false;
+
+    while (!(unit = reader_peek(&second->reader)) && !still) {
+        int64_t sent_ns = clock_now_ns();
+
+        assert_true(sent_ns - begin_ns < PATIENCE_NS);
+        send_frame(fixture, false, sent_ns, 12);
+        assert_int_equal(next_frame(fixture).mark, mark);
+        g_main_context_iteration(NULL, TRUE);
+        still = !by_the_clock() && clock_now_ns() - sent_ns > 300 * NS_PER_MS;
+    }
+    g_source_remove(ticks);
+    assert_true(still || unit->slate);
+    return !still;
+}
+
+// The slate of one that begins is not for those who see the camera.
+TEST(test_a_slate_for_a_new_viewer_leaves_the_others_alone, set_up_playing, tear_down)
+{
+    struct fixture *fixture = *state;
+    struct taker second = {0};
+
+    send_slate(fixture, 'a');
+    send_frame(fixture, true, clock_now_ns(), 11);
+    assert_int_equal(next_frame(fixture).mark, 11);
+    watch(&second, fixture->stream);
+    stream_resume(fixture->stream, &second.reader, DEMAND_BEGIN);
+    if (bring_own_slate(fixture, &second, 12)) {
+        assert_int_equal(next_frame(fixture).mark, -1);
+    }
+    leave(&second);
+}
+
+// Nor is it for those who have fallen behind: the key frame that they wait for is on its way.
+TEST(test_a_slate_for_a_new_viewer_is_not_for_one_that_fell_behind, set_up_playing, tear_down)
+{
+    struct fixture *fixture = *state;
+    struct taker second = {0};
+
+    send_slate(fixture, 'a');
+    send_frame(fixture, true, clock_now_ns(), 11);
+    assert_int_equal(next_frame(fixture).mark, 11);
+    for (int i = 0; i < 50; i++) { // of which 40 are kept
+        send_frame(fixture, false, clock_now_ns(), 12);
+    }
+    assert_int_equal(next_frame(fixture).mark, -1);
+    watch(&second, fixture->stream);
+    stream_resume(fixture->stream, &second.reader, DEMAND_BEGIN);
+    if (bring_own_slate(fixture, &second, -1)) {
+        assert_int_equal(next_frame(fixture).mark, -1);
+    }
+    leave(&second);
+}
+
+// It may be the last that holds the stream.
+TEST(test_a_reader_may_leave_when_it_is_woken)
+{
+    struct fixture fixture = {0};
+    int64_t begin_ns = clock_now_ns();
+
+    assert_int_equal(stream_new("/front/edges", &payload_h264, 80, &fixture.stream), 0);
+    send_slate(&fixture, 'a');
+    fixture.taker.leaves = true;
+    watch(&fixture.taker, fixture.stream);
+    stream_resume(fixture.stream, &fixture.taker.reader, DEMAND_BEGIN);
+    assert_null(reader_peek(&fixture.taker.reader));
+    stream_unref(fixture.stream);
+    while (fixture.taker.wakes == 0) {
+        assert_true(clock_now_ns() - begin_ns < PATIENCE_NS);
+        g_main_context_iteration(NULL, TRUE);
+    }
+    assert_null(fixture.taker.reader.ring);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -1,10 +1,141 @@
-// Packets by UDP on the loopback device. The kernel's answers to sendmmsg(2) are the test's to
-// choose.
-#include "tests/unit/daemon/transport_udp_bed.h"
+// Packets and reports of two viewers by UDP on the loopback device, played by the test.
+#include "tests/unit/stopwatch.h"
+#include "tests/unit/unit.h"
 
+#include "daemon/front/stream/transport_udp.h"
+
+#include <arpa/inet.h>
 #include <errno.h>
+#include <glib.h>
+#include <limits.h>
+#include <netinet/udp.h>
 #include <poll.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
+
+#define SOURCE "127.0.0.3" // any address of this machine but the one it would choose
+
+struct client {
+    int rtp, rtcp;
+    uint16_t rtp_port, rtcp_port;
+    struct transport *transport;
+    unsigned reports, writables;
+    uint8_t report[100];
+    size_t report_size;
+};
+
+struct fixture {
+    struct poller *poller;
+    struct udp_sockets *sockets;
+    struct sockaddr_storage source;  // where packets come from
+    struct sockaddr_storage address; // of the clients
+    struct client clients[2];
+};
+
+static void on_rtcp(void *context, const struct sockaddr *from, const uint8_t *bytes, size_t size)
+{
+    struct client *client = context;
+
+    (void)from;
+    assert_in_range(size, 0, sizeof client->report);
+    memcpy(client->report, bytes, size);
+    client->report_size = size;
+    client->reports++;
+}
+
+static void on_writable(void *context)
+{
+    ((struct client *)context)->writables++;
+}
+
+// A socket on any port of `address`, a numeric IPv4 address.
+static int bind_to(const char *address, uint16_t *ret_port)
+{
+    struct sockaddr_in own = {.sin_family = AF_INET, .sin_port = htons(*ret_port)};
+    socklen_t size = sizeof own;
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    inet_pton(AF_INET, address, &own.sin_addr);
+    assert_int_equal(bind(fd, (struct sockaddr *)&own, size), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&own, &size), 0);
+    *ret_port = ntohs(own.sin_port);
+    return fd;
+}
+
+static void begin(struct fixture *fixture, struct client *client)
+{
+    assert_int_equal(transport_udp_new(fixture->sockets, &fixture->source, &fixture->address,
+                                       client->rtp_port, client->rtcp_port, on_rtcp, client,
+                                       &client->transport),
+                     0);
+    client->transport->writable = on_writable;
+    client->transport->context = client;
+}
+
+// An address of IPv4, for sockets of either family.
+static struct sockaddr_storage make_address(int family, const char *text)
+{
+    struct sockaddr_storage address = {.ss_family = (sa_family_t)family};
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)&address;
+    struct sockaddr_in *four = (struct sockaddr_in *)&address;
+    char mapped[32];
+
+    snprintf(mapped, sizeof mapped, "::ffff:%s", text);
+    assert_int_equal(family == AF_INET6 ? inet_pton(family, mapped, &six->sin6_addr)
+                                        : inet_pton(family, text, &four->sin_addr),
+                     1);
+    return address;
+}
+
+static int set_up_family(void **state, int family)
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+
+    fixture->source = make_address(family, SOURCE);
+    fixture->address = make_address(family, "127.0.0.1");
+    assert_int_equal(poller_new(&fixture->poller), 0);
+    assert_int_equal(udp_sockets_new(fixture->poller,
+                                     &(struct sockaddr_storage){.ss_family = (sa_family_t)family},
+                                     &fixture->sockets),
+                     0);
+    for (size_t i = 0; i < ARRAY_LENGTH(fixture->clients); i++) {
+        struct client *client = &fixture->clients[i];
+
+        client->rtp = bind_to("127.0.0.1", &client->rtp_port);
+        client->rtcp = bind_to("127.0.0.1", &client->rtcp_port);
+        begin(fixture, client);
+    }
+    *state = fixture;
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    return set_up_family(state, AF_INET);
+}
+
+static int set_up_dual(void **state)
+{
+    return set_up_family(state, AF_INET6);
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < ARRAY_LENGTH(fixture->clients); i++) {
+        if (fixture->clients[i].transport) {
+            fixture->clients[i].transport->ops->free(fixture->clients[i].transport);
+        }
+        close(fixture->clients[i].rtp);
+        close(fixture->clients[i].rtcp);
+    }
+    udp_sockets_free(fixture->sockets);
+    poller_free(fixture->poller);
+    free(fixture);
+    return 0;
+}
 
 #define PACKETS 100u
 
@@ -253,6 +384,77 @@ TEST(test_what_has_no_route_is_lost, set_up, tear_down_answers)
     answer = lose;
     assert_int_equal(send_from(&((struct fixture *)*state)->clients[0], unit, 0), PACKETS);
     unit_unref(unit);
+}
+
+static void send_report(const struct fixture *fixture, int fd, const char *text)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+    to.sin_port = htons((uint16_t)(udp_sockets_port(fixture->sockets) + 1));
+    assert_int_equal(sendto(fd, text, strlen(text), 0, (struct sockaddr *)&to, sizeof to),
+                     strlen(text));
+}
+
+// What was sent before the second client's report number `count` has been read then.
+static void wait_reports(const struct fixture *fixture, unsigned count)
+{
+    int64_t begin_ns = clock_now_ns();
+
+    for (; fixture->clients[1].reports < count; g_main_context_iteration(NULL, TRUE)) {
+        assert_true(clock_now_ns() - begin_ns < PATIENCE_NS);
+    }
+}
+
+TEST(test_reports_count_from_their_own_address_alone, set_up, tear_down)
+{
+    struct fixture *fixture = *state;
+    struct client *client = &fixture->clients[0], *other = &fixture->clients[1];
+    uint16_t port = 0;
+    int stranger = bind_to("127.0.0.1", &port);
+    int same_port = bind_to("127.0.0.2", &client->rtcp_port);
+
+    send_report(fixture, stranger, "stranger");
+    send_report(fixture, same_port, "same port");
+    send_report(fixture, client->rtp, "RTP port");
+    send_report(fixture, other->rtcp, "other");
+    wait_reports(fixture, 1);
+    assert_int_equal(client->reports, 0);
+    assert_int_equal(other->report_size, 5);
+    assert_memory_equal(other->report, "other", 5);
+
+    send_report(fixture, client->rtcp, "mine");
+    send_report(fixture, client->rtcp, ""); // a datagram of nothing
+    send_report(fixture, other->rtcp, "again");
+    wait_reports(fixture, 2);
+    assert_int_equal(client->reports, 2);
+    assert_memory_equal(client->report, "mine", 4);
+    assert_int_equal(client->report_size, 0);
+
+    client->transport->ops->free(client->transport);
+    client->transport = NULL;
+    send_report(fixture, client->rtcp, "too late");
+    send_report(fixture, other->rtcp, "once more");
+    wait_reports(fixture, 3);
+    assert_int_equal(client->reports, 2);
+    close(stranger);
+    close(same_port);
+}
+
+TEST(test_reports_go_to_the_rtcp_port, set_up, tear_down)
+{
+    struct fixture *fixture = *state;
+    struct client *client = &fixture->clients[0];
+    struct sockaddr_in from;
+    socklen_t size = sizeof from;
+    uint8_t bytes[100];
+
+    client->transport->ops->send_rtcp(client->transport, (const uint8_t *)"report", 6);
+    assert_int_equal(
+        recvfrom(client->rtcp, bytes, sizeof bytes, 0, (struct sockaddr *)&from, &size), 6);
+    assert_memory_equal(bytes, "report", 6);
+    assert_string_equal(inet_ntoa(from.sin_addr), SOURCE);
+    assert_int_equal(ntohs(from.sin_port), udp_sockets_port(fixture->sockets) + 1);
+    assert_int_equal(udp_sockets_port(fixture->sockets) % 2, 0); // RFC 3550, section 11
 }
 
 RUN_TESTS(NULL, NULL)
