@@ -34,68 +34,6 @@ const char *config_cost_text(enum config_cost cost)
     return texts[cost];
 }
 
-static bool controls_equal(const struct config_control *a, const struct config_control *b,
-                           size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(a[i].name, b[i].name) != 0 || a[i].value != b[i].value) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool elements_equal(const struct schema_key *key, const void *a, const void *b)
-{
-    size_t count, other_count;
-    const char *elements = schema_get_list(key, a, &count);
-    const char *others = schema_get_list(key, b, &other_count);
-
-    if (count != other_count || count == 0) {
-        return count == other_count;
-    }
-    return key->type == SCHEMA_CONTROLS
-               ? controls_equal((const void *)elements, (const void *)others, count)
-               : memcmp(elements, others, count * sizeof(struct config_point)) == 0;
-}
-
-static bool words_equal(const struct config_words *a, const struct config_words *b)
-{
-    return a->count == b->count && memcmp(a->list, b->list, a->count * sizeof a->list[0]) == 0;
-}
-
-// Of keys with a value of their own: no GROUP, no LIST.
-static bool values_equal(const struct schema_key *key, const void *a, const void *b)
-{
-    const void *value = (const char *)a + key->offset, *other = (const char *)b + key->offset;
-    const struct config_block *block = value, *other_block = other;
-
-    switch (key->type) {
-    case SCHEMA_STRING:
-        return strcmp(*(char *const *)value, *(char *const *)other) == 0;
-    case SCHEMA_INTEGER:
-    case SCHEMA_WORD:
-        return *(const int *)value == *(const int *)other;
-    case SCHEMA_NUMBER:
-        return memcmp(value, other, sizeof(double)) == 0;
-    case SCHEMA_BOOLEAN:
-        return *(const bool *)value == *(const bool *)other;
-    case SCHEMA_WORDS:
-        return words_equal(value, other);
-    case SCHEMA_BLOCK:
-        return block->x == other_block->x && block->y == other_block->y;
-    case SCHEMA_POINT:
-        return memcmp(value, other, sizeof(struct config_point)) == 0;
-    case SCHEMA_CONTROLS:
-    case SCHEMA_POINTS:
-        return elements_equal(key, a, b);
-    case SCHEMA_GROUP:
-    case SCHEMA_LIST:
-        break;
-    }
-    return true;
-}
-
 static void diff_group(const struct walk *walk, const struct schema_group *group,
                        const void *before, const void *after, const char *path);
 
@@ -174,7 +112,7 @@ static void diff_group(const struct walk *walk, const struct schema_group *group
             diff_group(walk, key->group, before, after, place);
         } else if (key->type == SCHEMA_LIST) {
             diff_list(walk, key, cost, before, after, place);
-        } else if (!values_equal(key, before, after)) {
+        } else if (!schema_is_equal(key, before, after)) {
             walk->tell(walk->context, &(struct change){cost, place, key, before, after});
         }
     }

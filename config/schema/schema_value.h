@@ -31,12 +31,10 @@ struct schema_value {
 // "got …, allowed: …" in `error`, the field unchanged; -ENOMEM.
 int schema_assign(const struct schema_key *key, void *object, const struct schema_value *value,
                   struct error *error);
-// The same for text as a person types it ("1.5", "edges"), without quotes.
+// The same for text as a person types it, without quotes: "1.5", "edges", words with commas between
+// them, the corners of a POINTS as "x:y,x:y,x:y".
 int schema_assign_text(const struct schema_key *key, void *object, const char *text,
                        struct error *error);
-// The same for the corners of a POINTS: "x:y,x:y,x:y".
-int schema_assign_points(const struct schema_key *key, void *object, const char *text,
-                         struct error *error);
 struct config_point;
 // Whether not all of at least one corners lie on one line.
 bool schema_points_have_area(const struct config_point *points, size_t count);
@@ -59,18 +57,25 @@ void schema_set_list(const struct schema_key *key, void *object, void *elements,
 // INTEGER or NUMBER of 0 that has no default but a note, no elements, no string, a group of nothing
 // else.
 bool schema_is_unset(const struct schema_key *key, const void *object);
+// Whether a key but a GROUP or LIST has the same value in both.
+bool schema_is_equal(const struct schema_key *key, const void *a, const void *b);
 
 // Whether a key takes values of that kind at all.
 bool schema_kind_fits(const struct schema_key *key, enum schema_value_kind kind);
-// Writes "got …, allowed: …" for a value that `key` does not take.
+// Writes "got …, allowed: …" for a value that `key` does not take, into a file or an error, which
+// is then -EINVAL, or -ENOMEM.
 void schema_print_refusal(FILE *file, const struct schema_key *key,
                           const struct schema_value *value);
+int schema_refuse(const struct schema_key *key, const struct schema_value *value,
+                  struct error *error);
 // Writes what `key` takes: "an even integer from 16 to 8192 (pixels)".
 void schema_print_allowed(FILE *file, const struct schema_key *key);
 // Writes the value of a key but a GROUP or LIST as it stands in the file: strings quoted and
 // escaped, numbers with a '.' whatever the locale, in the fewest digits that read back as the same.
 void schema_print_value(FILE *file, const struct schema_key *key, const void *object);
 void schema_print_number(FILE *file, double number);
+// The same with a '.' in any case, as libconfig wants one kind of number in an array.
+void schema_print_fraction(FILE *file, double number);
 // Writes `string` quoted and escaped for libconfig.
 void schema_print_quoted(FILE *file, const char *string);
 // The same for people: without its secrets, and at most 64 bytes of it, then "…".

@@ -5,8 +5,8 @@
 // Parsers: config/multicast_range.c config/objects.c config/parse/config_scan.c
 // Parsers: config/parse/config_text.c config/parse/load.c config/parse/problems.c
 // Parsers: config/parse/suggest.c config/parse/syntax_hint.c config/parse/validate.c
-// Parsers: config/parse/validate_region.c config/schema/schema_points.c
-// Parsers: config/schema/schema_value.c
+// Parsers: config/parse/validate_region.c config/schema/schema_text.c
+// Parsers: config/schema/schema_types.c
 #include "tests/fuzz/fuzz_includes.h"
 
 #include "config/config.h"

@@ -92,9 +92,8 @@ static int fail_asprintf(char **text, const char *format, size_t number)
 #include "config/parse/validate_files.c"
 #include "config/parse/validate_region.c"
 #include "config/schema/schema.c"
-#include "config/schema/schema_points.c"
-#include "config/schema/schema_print.c"
-#include "config/schema/schema_value.c"
+#include "config/schema/schema_text.c"
+#include "config/schema/schema_types.c"
 
 static const char good[] = "control = { socket = \"s\"; };\n"
                            "cameras = ( { controls = { zoom = 1; }; views = ( { }, { name = \"b\"; "

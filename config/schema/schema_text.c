@@ -1,0 +1,335 @@
+// Values as people write and read them: on a command line, in the table's defaults, in messages.
+#include "config/config.h"
+#include "config/parse/suggest.h"
+#include "config/redact.h"
+#include "config/schema/schema_value.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <math.h>
+#include <string.h>
+
+#define EXCERPT_LENGTH_MAX 64
+// Of the parallelogram of two sides, in shares of the picture: less is rounding.
+#define LEAST_AREA 1e-9
+
+// Text to values
+// ---------------------------------------------------------------------
+
+// A whole integer, else a whole number, else a string.
+static struct schema_value read_text(const struct schema_key *key, const char *text)
+{
+    struct schema_value value = {.kind = SCHEMA_VALUE_STRING, .string = text};
+    const char *digits = text + (*text == '-' || *text == '+');
+    int base = g_ascii_strncasecmp(digits, "0x", 2) == 0 ? 16 : 10; // and 010 is ten
+    char *end;
+
+    if (key->type == SCHEMA_STRING || key->type == SCHEMA_WORD || *text == '\0') {
+        return value;
+    }
+    if (key->type == SCHEMA_BOOLEAN) {
+        value.integer = strcmp(text, "true") == 0;
+        value.kind = value.integer || strcmp(text, "false") == 0 ? SCHEMA_VALUE_BOOLEAN
+                                                                 : SCHEMA_VALUE_STRING;
+        return value;
+    }
+    errno = 0;
+    value.integer = strtoll(text, &end, base);
+    if (*end == '\0' && errno == 0) {
+        value.kind = SCHEMA_VALUE_INTEGER;
+        return value;
+    }
+    value.number = g_ascii_strtod(text, &end);
+    if (*end == '\0') {
+        value.kind = SCHEMA_VALUE_NUMBER;
+    }
+    return value;
+}
+
+// Words with commas between them.
+static int assign_text_words(const struct schema_key *key, void *object, const char *text,
+                             struct error *error)
+{
+    struct schema_value elements[SCHEMA_ELEMENTS_MAX];
+    struct schema_value value = {.kind = SCHEMA_VALUE_ARRAY, .elements = elements};
+    g_auto(GStrv) words = g_strsplit(text, ",", -1);
+
+    for (; words[value.count]; value.count++) {
+        if (value.count < SCHEMA_ELEMENTS_MAX) {
+            elements[value.count] = (struct schema_value){.kind = SCHEMA_VALUE_STRING,
+                                                          .string = g_strstrip(words[value.count])};
+        }
+    }
+    return schema_assign(key, object, &value, error);
+}
+
+static bool read_corner(const char *text, struct config_point *ret_point)
+{
+    char *colon, *end;
+    double x = g_ascii_strtod(text, &colon), y;
+
+    if (colon == text || *colon != ':') {
+        return false;
+    }
+    y = g_ascii_strtod(colon + 1, &end);
+    if (end == colon + 1 || *end != '\0' || !(x >= 0 && x <= 1 && y >= 0 && y <= 1)) {
+        return false;
+    }
+    *ret_point = (struct config_point){x, y};
+    return true;
+}
+
+bool schema_points_have_area(const struct config_point *points, size_t count)
+{
+    struct config_point first = points[0], along = {0, 0};
+
+    for (size_t i = 1; i < count; i++) {
+        struct config_point side = {points[i].x - first.x, points[i].y - first.y};
+
+        if (fabs(along.x * side.y - along.y * side.x) > LEAST_AREA) {
+            return true;
+        }
+        if (along.x == 0 && along.y == 0) {
+            along = side;
+        }
+    }
+    return false;
+}
+
+static int assign_text_points(const struct schema_key *key, void *object, const char *text,
+                              struct error *error)
+{
+    g_auto(GStrv) corners = g_strsplit(text, ",", -1);
+    size_t count = g_strv_length(corners), read = 0, before;
+    _cleanup_(cleanup_free) struct config_point *points = calloc(count + 1, sizeof *points);
+
+    if (!points) {
+        return -ENOMEM;
+    }
+    while (read < count && read_corner(corners[read], &points[read])) {
+        read++;
+    }
+    if (read < count || (double)count < key->minimum || (double)count > key->maximum) {
+        return error_set(error, -EINVAL,
+                         "got \"%.80s\", allowed: %.0f to %.0f corners X:Y with commas between "
+                         "them, each number from 0.0 to 1.0",
+                         text, key->minimum, key->maximum);
+    }
+    if (!schema_points_have_area(points, count)) {
+        return error_set(error, -EINVAL, SCHEMA_POINTS_REFUSAL);
+    }
+    free(schema_get_list(key, object, &before));
+    schema_set_list(key, object, TAKE(points), count);
+    return 0;
+}
+
+int schema_assign_text(const struct schema_key *key, void *object, const char *text,
+                       struct error *error)
+{
+    struct schema_value value = read_text(key, text);
+
+    switch (key->type) {
+    case SCHEMA_WORDS:
+        return assign_text_words(key, object, text, error);
+    case SCHEMA_POINTS:
+        return assign_text_points(key, object, text, error);
+    default:
+        return schema_assign(key, object, &value, error);
+    }
+}
+
+int schema_set_defaults(const struct schema_group *group, void *object)
+{
+    for (size_t i = 0; i < group->key_count; i++) {
+        const struct schema_key *key = &group->keys[i];
+        int r = 0;
+
+        if (key->type == SCHEMA_GROUP) {
+            r = schema_set_defaults(key->group, object);
+        } else if (key->default_text) {
+            r = schema_assign_text(key, object, key->default_text, NULL);
+        }
+        if (r < 0) {
+            return r;
+        }
+    }
+    return 0;
+}
+
+// Values to text
+// ---------------------------------------------------------------------
+
+static void print_quoted(FILE *file, const char *string, size_t limit)
+{
+    fputc('"', file);
+    for (size_t i = 0; string[i]; i++) {
+        unsigned char byte = (unsigned char)string[i];
+
+        // Cut between characters: 10xxxxxx continues one in UTF-8.
+        if (i >= limit && (byte & 0xc0) != 0x80) {
+            fputs("…", file);
+            break;
+        }
+        if (byte == '"' || byte == '\\') {
+            fprintf(file, "\\%c", byte);
+        } else if (byte < ' ' || byte == 0x7f) {
+            fprintf(file, "\\x%02x", byte);
+        } else {
+            fputc(byte, file);
+        }
+    }
+    fputc('"', file);
+}
+
+void schema_print_quoted(FILE *file, const char *string)
+{
+    print_quoted(file, string, SIZE_MAX);
+}
+
+void schema_print_excerpt(FILE *file, const char *string)
+{
+    char copy[64 * EXCERPT_LENGTH_MAX]; // half a secret cannot be told from anything else
+
+    snprintf(copy, sizeof copy, "%s", string);
+    redact(copy);
+    print_quoted(file, copy, EXCERPT_LENGTH_MAX);
+}
+
+struct number_text {
+    char text[G_ASCII_DTOSTR_BUF_SIZE];
+};
+
+static struct number_text format_number(double number)
+{
+    struct number_text buffer;
+
+    g_ascii_formatd(buffer.text, sizeof buffer.text, "%.15g", number);
+    if (g_ascii_strtod(buffer.text, NULL) != number) {
+        g_ascii_formatd(buffer.text, sizeof buffer.text, "%.17g", number);
+    }
+    return buffer;
+}
+
+void schema_print_number(FILE *file, double number)
+{
+    fputs(format_number(number).text, file);
+}
+
+void schema_print_fraction(FILE *file, double number)
+{
+    struct number_text buffer = format_number(number);
+    bool digits_only = buffer.text[strspn(buffer.text, "-0123456789")] == '\0';
+
+    fprintf(file, "%s%s", buffer.text, digits_only ? ".0" : "");
+}
+
+static void print_got(FILE *file, const struct schema_value *value, bool with_type);
+
+static void print_elements(FILE *file, const struct schema_value *value)
+{
+    size_t shown = value->count < SCHEMA_SHOWN_MAX ? value->count : SCHEMA_SHOWN_MAX;
+
+    for (size_t i = 0; i < shown; i++) {
+        const struct schema_value *element = &value->elements[i];
+        bool nested = element->kind == SCHEMA_VALUE_LIST || element->kind == SCHEMA_VALUE_ARRAY;
+
+        fputs(i ? ", " : "", file);
+        print_got(file, element, nested);
+    }
+    fputs(shown < value->count ? ", …" : "", file);
+}
+
+static void print_got(FILE *file, const struct schema_value *value, bool with_type)
+{
+    bool list = value->kind == SCHEMA_VALUE_LIST;
+
+    switch (value->kind) {
+    case SCHEMA_VALUE_INTEGER:
+        fprintf(file, "%s%lld", with_type ? "the integer " : "", value->integer);
+        break;
+    case SCHEMA_VALUE_NUMBER:
+        fputs(with_type ? "the number " : "", file);
+        schema_print_fraction(file, value->number);
+        break;
+    case SCHEMA_VALUE_BOOLEAN:
+        fprintf(file, "the boolean %s", value->integer ? "true" : "false");
+        break;
+    case SCHEMA_VALUE_STRING:
+        fputs(with_type ? "the string " : "", file);
+        schema_print_excerpt(file, value->string);
+        break;
+    case SCHEMA_VALUE_GROUP:
+        fputs("a group { … }", file);
+        break;
+    case SCHEMA_VALUE_LIST:
+    case SCHEMA_VALUE_ARRAY:
+        if (with_type) {
+            fputs(list ? "a list ( … )" : "an array [ … ]", file);
+            break;
+        }
+        fputc(list ? '(' : '[', file);
+        print_elements(file, value);
+        fputc(list ? ')' : ']', file);
+        break;
+    }
+}
+
+// What was meant by a word that means or is near one of those known.
+static void suggest(FILE *file, const struct schema_key *key, const char *word)
+{
+    const char *synonym = suggest_synonym(word);
+    size_t count = 0;
+    int near = -1;
+
+    for (; key->words[count]; count++) {
+        near = synonym && strcmp(key->words[count], synonym) == 0 ? (int)count : near;
+    }
+    if (near < 0) {
+        near = suggest_nearest(word, key->words, count, sizeof key->words[0]);
+    }
+    if (near >= 0 && strcmp(key->words[near], word) != 0) {
+        fprintf(file, "; did you mean \"%s\"?", key->words[near]);
+    }
+}
+
+void schema_print_refusal(FILE *file, const struct schema_key *key,
+                          const struct schema_value *value)
+{
+    size_t elements = value->count < SCHEMA_ELEMENTS_MAX ? value->count : SCHEMA_ELEMENTS_MAX;
+    bool fits = schema_kind_fits(key, value->kind);
+
+    fputs("got ", file);
+    print_got(file, value, !fits);
+    fputs(", allowed: ", file);
+    // A string where another type belongs says its type above; where a word or a string belongs,
+    // say so when something else came.
+    if (!fits && (key->type == SCHEMA_WORD || key->rule)) {
+        fputs("a string: ", file);
+    }
+    schema_print_allowed(file, key);
+    if (fits && key->type == SCHEMA_WORD) {
+        suggest(file, key, value->string);
+    }
+    for (size_t i = 0; fits && key->type == SCHEMA_WORDS && i < elements; i++) {
+        if (value->elements[i].kind == SCHEMA_VALUE_STRING) {
+            suggest(file, key, value->elements[i].string);
+        }
+    }
+}
+
+int schema_refuse(const struct schema_key *key, const struct schema_value *value,
+                  struct error *error)
+{
+    _cleanup_(cleanup_free) char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+
+    if (!file) {
+        return -ENOMEM;
+    }
+    schema_print_refusal(file, key, value);
+    if (fclose(file) != 0) {
+        return -ENOMEM;
+    }
+    return error_set(error, -EINVAL, "%s", text);
+}
