@@ -47,6 +47,7 @@ struct camera {
     struct compute *compute;
     struct pool *pool;
     struct motion_watch *watch;
+    struct tuner *tuner;
     struct lane *lane;
     struct lane_watch lane_watch;
 };
@@ -122,6 +123,19 @@ static void tell_event(void *context, const struct link_event *event)
     }
 }
 
+// Lane thread. What a kernel has become, and the end, are not to be lost.
+static void tell_tune(void *context, const struct link_tune_progress *progress)
+{
+    struct camera *camera = context;
+    int r = link_send_bytes(camera->link, LINK_TUNE_PROGRESS, 0, progress, sizeof *progress);
+
+    if (r && progress->kind != LINK_TUNE_TRIED) {
+        report_set_end(
+            &camera->report, LINK_RESTART,
+            "edged has not read for long, and no room is left for what a tune has found");
+    }
+}
+
 static int make_pool(struct camera *camera)
 {
     struct error error = {0};
@@ -172,6 +186,7 @@ static int build(struct camera *camera, struct error *error)
                                        .context = camera};
     r = compute_new(&compute, &camera->compute);
     r = r ? r : motion_watch_new(settings, camera->graph, tell_event, camera, &camera->watch);
+    r = r ? r : tuner_new(tell_tune, camera, &camera->tuner);
     r = r ? r : make_pool(camera);
     struct lane_environment environment = {
         .camera = settings,
@@ -182,6 +197,7 @@ static int build(struct camera *camera, struct error *error)
         .graph = camera->graph,
         .settings = camera->first,
         .motion_watch = camera->watch,
+        .tuner = camera->tuner,
         .changed = tell_news,
         .context = camera,
     };
@@ -365,6 +381,18 @@ static int try_gpu(struct camera *camera, const struct link_message *message)
     return -EPROTO;
 }
 
+static int tune(struct camera *camera, const struct link_message *message)
+{
+    struct link_tune request;
+
+    if (message->header.size != sizeof request) {
+        return -EPROTO;
+    }
+    memcpy(&request, message->payload, sizeof request);
+    tuner_ask(camera->tuner, &request);
+    return 0;
+}
+
 static int command_view(struct camera *camera, struct channel *channel, uint32_t type)
 {
     switch (type) {
@@ -393,6 +421,8 @@ static int handle_command(void *context, struct link_message *message)
         return reconfigure(camera, message);
     case LINK_TRY_GPU:
         return try_gpu(camera, message);
+    case LINK_TUNE:
+        return tune(camera, message);
     default:
         return channel ? command_view(camera, channel, message->header.type) : -EPROTO;
     }
@@ -481,6 +511,7 @@ void camera_free(struct camera *camera)
     }
     lane_free(camera->lane);
     motion_watch_free(camera->watch);
+    tuner_free(camera->tuner);
     settings_unref(camera->newest);
     settings_unref(camera->first);
     graph_free(camera->graph);

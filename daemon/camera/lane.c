@@ -130,6 +130,7 @@ static void close_source(struct lane *lane, bool lost)
     if (lane->source) {
         report_source_closed(lane->environment.report, lane->source, lost);
         source_close(TAKE(lane->source));
+        tuner_abandon(lane->environment.tuner);
         channels_forget(&lane->channels);
         motion_watch_reset(lane->environment.motion_watch, lost);
         report_set_regions(lane->environment.report, lane->environment.motion_watch);
@@ -381,6 +382,17 @@ static int run_views(struct lane *lane, struct frame *frame)
     return r;
 }
 
+static void tune(struct lane *lane)
+{
+    const struct tuner_place place = {lane->channels.settings, &lane->picture.layout, &lane->means,
+                                      lane->fps_numerator, lane->fps_denominator};
+    struct error error = {0};
+
+    if (tuner_turn(lane->environment.tuner, &place, &error)) {
+        lose_gpu(lane, error.text);
+    }
+}
+
 static void grab(struct lane *lane)
 {
     _cleanup_(cleanup_frame) struct frame *frame = NULL;
@@ -419,6 +431,7 @@ static void grab(struct lane *lane)
         describe_path(lane, path, sizeof path);
         tell_end(lane, NULL);
     }
+    tune(lane);
 }
 
 // Adopting other settings

@@ -10,6 +10,7 @@
 #include "daemon/camera/compute.h"
 #include "daemon/camera/motion_watch.h"
 #include "daemon/camera/report.h"
+#include "daemon/camera/tuner.h"
 
 struct lane;
 
@@ -22,6 +23,7 @@ struct lane_environment {
     struct graph *graph;       // what the views have in common
     struct settings *settings; // the first; the lane takes a reference
     struct motion_watch *motion_watch;
+    struct tuner *tuner;
     // Called in the lane thread when the report has news that cannot wait.
     void (*changed)(void *context);
     void *context;

@@ -108,8 +108,14 @@ const struct config_camera *settings_camera(const struct settings *settings)
 
 void settings_describe(const struct settings *settings, struct link_telemetry *telemetry)
 {
+    const struct config_block *blocks = settings->config->blocks;
+
+    _Static_assert(CONFIG_KERNEL_COUNT <= LINK_KERNELS_MAX, "telemetry has room for all kernels");
     for (size_t i = 0; i < settings->count; i++) {
         channel_describe(settings->channels[i], telemetry, i);
+    }
+    for (size_t i = 0; i < CONFIG_KERNEL_COUNT; i++) {
+        telemetry->blocks[i] = (struct link_block){blocks[i].x, blocks[i].y, blocks[i].rows};
     }
 }
 

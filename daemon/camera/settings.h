@@ -30,7 +30,7 @@ void settings_unref(struct settings *settings); // takes NULL
 
 // The camera of the configuration.
 const struct config_camera *settings_camera(const struct settings *settings);
-// Fills in the views.
+// Fills in the views and the blocks.
 void settings_describe(const struct settings *settings, struct link_telemetry *telemetry);
 // The channel of the view with that number; NULL: there is none.
 struct channel *settings_find(const struct settings *settings, uint32_t view);

@@ -29,6 +29,7 @@ struct front {
     struct rtsp_server *server;    // owned
     struct front_network network;  // the control API
     GPtrArray *cameras;            // owned struct front_camera, in the order of the configuration
+    struct tuning tuning;
     GMainLoop *loop;
     int64_t started_ns;
     bool ready;     // systemd has been told since the start or the last reload
@@ -240,6 +241,37 @@ static char *reload_and_tell(void *context)
     return reload_verdict_json(&front->verdict);
 }
 
+// From now on until other values come, by a reload for instance.
+static void set_blocks(void *context, const struct config_block *blocks)
+{
+    struct front *front = context;
+    const struct config before = *front->config; // all but the blocks stays where it is
+
+    for (size_t i = 0; i < CONFIG_KERNEL_COUNT; i++) {
+        struct config_block *block = &front->config->blocks[i];
+
+        block->x = blocks[i].x ? blocks[i].x : block->x;
+        block->y = blocks[i].y ? blocks[i].y : block->y;
+        block->rows = blocks[i].rows ? blocks[i].rows : block->rows;
+    }
+    for (guint i = 0; i < front->cameras->len; i++) {
+        front_camera_apply(g_ptr_array_index(front->cameras, i), &before, front->config, i);
+    }
+}
+
+static int tune(void *context, const struct tuning_request *request,
+                const struct tuning_reader *reader, struct error *error)
+{
+    struct front *front = context;
+
+    return tuning_begin(&front->tuning, front->cameras, request, reader, error);
+}
+
+static void stop_tune(void *context)
+{
+    tuning_stop(&((struct front *)context)->tuning);
+}
+
 static gboolean on_reload_signal(gpointer data)
 {
     g_free(reload_and_tell(data));
@@ -279,8 +311,13 @@ static void remove_sources(struct front *front)
 
 static int open_addresses(struct front *front, struct error *error)
 {
-    const struct control_front asked = {write_status, list_mounts, reload_and_tell, refuse_filter,
-                                        front};
+    const struct control_front asked = {.status = write_status,
+                                        .list_mounts = list_mounts,
+                                        .reload = reload_and_tell,
+                                        .refuse = refuse_filter,
+                                        .tune = tune,
+                                        .stop_tune = stop_tune,
+                                        .context = front};
     int r = rtsp_server_new(front->config, front->account, error, &front->server);
 
     r = r < 0 ? r
@@ -324,6 +361,7 @@ int front_new(struct config *config, const char *config_path, struct error *erro
     reload_verdict_set(&front->verdict, false, NULL);
     front->cameras = g_ptr_array_new_with_free_func(free_camera);
     front->loop = g_main_loop_new(NULL, FALSE);
+    front->tuning = (struct tuning){.set_blocks = set_blocks, .context = front};
     front->started_ns = clock_now_ns();
     add_sources(front);
 

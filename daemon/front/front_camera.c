@@ -234,6 +234,27 @@ bool front_camera_is_watched(const struct front_camera *camera)
     return false;
 }
 
+const struct stream *front_camera_find_view(const struct front_camera *camera, const char *name,
+                                            enum config_role role)
+{
+    for (size_t i = 0; i < camera->view_count; i++) {
+        if (shows(camera, i, role) && strcmp(camera->views[i].name, name) == 0) {
+            return camera->views[i].stream;
+        }
+    }
+    return NULL;
+}
+
+const char *front_camera_view_name(const struct front_camera *camera, const struct stream *stream)
+{
+    for (size_t i = 0; i < camera->view_count; i++) {
+        if (camera->views[i].stream == stream) {
+            return camera->views[i].name;
+        }
+    }
+    return "";
+}
+
 void front_camera_describe(const struct front_camera *camera, struct camera_facts *ret_facts)
 {
     *ret_facts = (struct camera_facts){.source = camera->source};

@@ -38,6 +38,11 @@ bool front_camera_is_shown(const struct front_camera *camera, enum config_role r
 bool front_camera_shows_all(const struct front_camera *camera, enum config_role role);
 // Of the views that `role` is shown.
 unsigned front_camera_count_viewers(const struct front_camera *camera, enum config_role role);
+// The stream of the view of that name which `role` is shown, borrowed; NULL: there is none.
+const struct stream *front_camera_find_view(const struct front_camera *camera, const char *name,
+                                            enum config_role role);
+// The name of the view of that stream; "": there is none.
+const char *front_camera_view_name(const struct front_camera *camera, const struct stream *stream);
 // Fills all but the usage of the process.
 void front_camera_describe(const struct front_camera *camera, struct camera_facts *ret_facts);
 // Adds an object with the camera's facts, if `role` is shown it.

@@ -247,7 +247,7 @@ static int receive_header(struct link *link)
     if (link->header_filled < sizeof link->header) {
         return 0;
     }
-    if (link->header.type < LINK_CONFIGURE || link->header.type > LINK_RESTART ||
+    if (link->header.type < LINK_CONFIGURE || link->header.type >= LINK_TYPE_COUNT ||
         link->header.size > LINK_PAYLOAD_MAX) {
         return -EPROTO;
     }

@@ -12,6 +12,7 @@
 #define LINK_VIEWS_MAX 16 // of a camera at a time; their numbers go on, see link_configuration
 #define LINK_REGIONS_MAX 8
 #define LINK_STAGES_MAX 24
+#define LINK_KERNELS_MAX 24
 #define LINK_PAYLOAD_MAX (16u << 20)
 #define LINK_WITHOUT_ENCODER "none works" // the encoder of a view that has none and gets none
 
@@ -24,6 +25,7 @@ enum link_type {
     LINK_KEY_FRAME,     // make the next frame of .view a key frame
     LINK_TRY_GPU,       // a process that computes on the CPU may try the GPU now; payload: the word
                         // of the backend wanted ("auto", "cuda")
+    LINK_TUNE,          // payload: link_tune; begin to tune block sizes, or stop
     // camera to front
     LINK_HELLO,       // payload: the version string
     LINK_SLATE,       // .view: one of two consecutive IDR access units of the NO SIGNAL slate
@@ -40,6 +42,9 @@ enum link_type {
     LINK_HANGING, // payload: one sentence; the process cannot go on or end, and is to be killed
     LINK_RESTART, // payload: one sentence; the process ends, for a new one can try again what
                   // this one cannot
+    LINK_TUNE_PROGRESS, // payload: link_tune_progress; how far the tune is, what it has found, its
+                        // end. Nothing comes after a stop.
+    LINK_TYPE_COUNT,
 };
 
 struct link_header {
@@ -93,6 +98,43 @@ struct link_region {
     float share;         // moving pixels of the region's, 0..1
 };
 
+// Which kernels are tuned, of which view. A tune has a number that no other of the front has. One
+// that is begun while another is under way takes its place.
+struct link_tune {
+    uint32_t number;  // from 1 on
+    uint32_t stop;    // 1: end the tune of that number
+    uint32_t view;    // its number; 0: all views of the camera
+    uint32_t kernels; // a bit for each enum config_kernel; 0: all that the views have
+};
+
+enum link_tune_kind {
+    LINK_TUNE_TRIED,  // a block was timed
+    LINK_TUNE_CHOSEN, // what became of a kernel: all that have a faster block are told of at the
+                      // end
+    LINK_TUNE_DONE,   // nothing more comes
+    LINK_TUNE_FAILED, // the same, and `sentence` says why
+};
+
+struct link_block {
+    int32_t x, y, rows; // threads and rows a thread, as struct config_block
+};
+
+// Times are microseconds of all kernels of the view, or of the views that have the kernel.
+struct link_tune_progress {
+    uint32_t number;         // of the tune
+    uint32_t kind;           // enum link_tune_kind
+    uint32_t kernel;         // enum config_kernel
+    uint32_t view;           // TRIED: its number
+    struct link_block block; // TRIED: the one that was timed. CHOSEN: the one that was in use
+    double us;               // what it took
+    struct link_block best;  // TRIED: the fastest so far. CHOSEN: the one to be used
+    double best_us;
+    struct link_block set; // CHOSEN: what of `best` is to be configured; 0: nothing
+    double share;          // TRIED: how much of the whole tune is over, 0 to 1
+    uint32_t turn, turns;  // TRIED: of this kernel's blocks, with this view
+    char sentence[256];    // FAILED
+};
+
 enum link_event_kind { LINK_EVENT_MOTION_STARTED, LINK_EVENT_MOTION_ENDED };
 
 // The end of an event has the started_ns of its beginning, and no other event of the region has it.
@@ -128,6 +170,7 @@ struct link_telemetry {
         char encoder[24];  // "x264enc"
         char governor[24]; // what is given up because it is too slow: "rate 1/2"; "": nothing
     } views[LINK_VIEWS_MAX];
+    struct link_block blocks[LINK_KERNELS_MAX];   // by enum config_kernel; 0: the GPU's own choice
     struct link_region regions[LINK_REGIONS_MAX]; // unused ones have no name
     struct {
         uint64_t runs;         // computed

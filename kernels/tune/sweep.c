@@ -27,6 +27,7 @@ struct sweep_run {
     struct rig *rig;     // not owned
     struct sweep *sweep; // not owned
     struct gpu_kernel *kernel;
+    bool failed;           // nothing is asked of the GPU any more
     bool quick, with_rows; // the second phase: other rows a thread
     struct shapes shapes;
     struct candidate candidates[SWEEP_SHAPES_MAX];
@@ -195,13 +196,50 @@ size_t sweep_turns(const struct sweep_run *run)
 int sweep_turn(void *context, struct error *error)
 {
     struct sweep_run *run = context;
+    int r = timing_turn(&run->rounds, error);
 
-    return timing_turn(&run->rounds, error);
+    run->failed = r < 0;
+    return r;
 }
 
 size_t sweep_turns_taken(const struct sweep_run *run)
 {
     return run->rounds.turn;
+}
+
+bool sweep_best(const struct sweep_run *run, struct config_block *ret_block, double *ret_us)
+{
+    double best = 0;
+
+    for (size_t i = 0; i < run->shapes.count; i++) {
+        double median = timing_median(&run->timed[i]);
+
+        if (median > 0 && (best <= 0 || median < best)) {
+            best = *ret_us = median;
+            *ret_block = run->shapes.list[i];
+        }
+    }
+    return best > 0;
+}
+
+bool sweep_last(const struct sweep_run *run, struct config_block *ret_block, double *ret_us)
+{
+    size_t turn = run->rounds.turn - 1, count = run->rounds.count;
+    size_t last = (turn / count + turn) % count;
+
+    if (run->rounds.turn == 0 || last == run->shapes.count || run->timed[last].count == 0) {
+        return false;
+    }
+    *ret_block = run->shapes.list[last];
+    *ret_us = run->timed[last].samples[run->timed[last].count - 1];
+    return true;
+}
+
+double sweep_share(const struct sweep_run *run)
+{
+    double share = (double)run->rounds.turn / (double)timing_turns(&run->rounds);
+
+    return run->kernel->rows_vary ? (share + run->with_rows) / 2 : share;
 }
 
 static void collect(struct sweep_run *run)
@@ -246,10 +284,12 @@ void sweep_end(struct sweep_run *run)
     struct sweep *sweep = run->sweep;
     const struct sweep_shape *in_use;
 
-    collect(run);
-    in_use = sweep_find(sweep, sweep->in_use);
-    sweep->within_noise = in_use && !timing_is_faster(sweep->shapes[0].time, in_use->time);
-    gpu_runner_leave_block(&run->rig->kernels, sweep->kernel);
+    if (!run->failed) {
+        collect(run);
+        in_use = sweep_find(sweep, sweep->in_use);
+        sweep->within_noise = in_use && !timing_is_faster(sweep->shapes[0].time, in_use->time);
+        gpu_runner_leave_block(&run->rig->kernels, sweep->kernel);
+    }
     free(run);
 }
 

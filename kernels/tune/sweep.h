@@ -48,9 +48,16 @@ size_t sweep_turns_taken(const struct sweep_run *run);
 // that was the last of this phase. Errors of rig_time(), after which the GPU is lost. `run` is a
 // struct sweep_run.
 int sweep_turn(void *run, struct error *error);
+// Which block of this phase has the smallest median so far, and what that is; false: none has been
+// timed.
+bool sweep_best(const struct sweep_run *run, struct config_block *ret_block, double *ret_us);
+// The block that the last turn timed, and what it took; false: it timed none.
+bool sweep_last(const struct sweep_run *run, struct config_block *ret_block, double *ret_us);
+// How much of the kernel's turns are taken, 0 to 1.
+double sweep_share(const struct sweep_run *run);
 // Begins the second phase, other rows a thread; false: there is none to begin.
 bool sweep_go_on(struct sweep_run *run);
-// Fills in the results, of the turns so far, and frees the run.
+// Fills in the results of the turns so far, unless one failed, and frees the run.
 void sweep_end(struct sweep_run *run);
 
 // The shape in `sweep` that is `block` with its rows, NULL if there is none.

@@ -57,6 +57,14 @@ int timing_turn(void *context, struct error *error)
     return r < 0 ? r : ++rounds->turn < timing_turns(rounds);
 }
 
+double timing_median(const struct timed *timed)
+{
+    struct timed sorted = *timed;
+
+    summarize(&sorted);
+    return sorted.result.median;
+}
+
 void timing_sum_up(const struct timing_rounds *rounds)
 {
     for (size_t i = 0; i < rounds->count; i++) {

@@ -38,6 +38,8 @@ size_t timing_turns(const struct timing_rounds *rounds);
 // Takes the next turn; each round begins with another one of the things. 1: there are more turns,
 // 0: that was the last. Errors of run(). `rounds` is a struct timing_rounds.
 int timing_turn(void *rounds, struct error *error);
+// The median of the samples so far; 0 without any.
+double timing_median(const struct timed *timed);
 // Fills in the results, of the turns so far.
 void timing_sum_up(const struct timing_rounds *rounds);
 // Whether `a` is faster than `b` by more than either of them spreads.

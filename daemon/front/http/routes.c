@@ -1,5 +1,7 @@
 #include "daemon/front/http/routes.h"
 
+#include "daemon/front/http/tune_route.h"
+
 #include <glib.h>
 #include <string.h>
 
@@ -53,16 +55,6 @@ static const char *find_text(struct http_routes *routes, enum text_kind kind, en
     return kept->text;
 }
 
-const char *http_query(const struct http_call *call, const char *name)
-{
-    return MHD_lookup_connection_value(call->connection, MHD_GET_ARGUMENT_KIND, name);
-}
-
-const char *http_header_of(const struct http_request *request, const char *name)
-{
-    return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
-}
-
 static CONTROL_RESULT reply_index(struct http_call *call);
 
 static CONTROL_RESULT reply_status(struct http_call *call)
@@ -112,6 +104,8 @@ static const struct http_route {
     {"GET", "/metrics", CONFIG_ROLE_VIEWER, reply_metrics, "the same as status, for Prometheus"},
     {"POST", "/v1/reload", CONFIG_ROLE_OPERATOR, reply_reload,
      "loads the configuration again; the verdict is JSON"},
+    {"POST", "/v1/tune", CONFIG_ROLE_OPERATOR, tune_route_reply,
+     "finds faster block sizes for a camera's kernels while it streams (a line of JSON each)"},
 };
 
 static CONTROL_RESULT reply_index(struct http_call *call)

@@ -209,6 +209,26 @@ static void add_stages(struct facts *facts, const struct link_telemetry *telemet
     facts_end(facts);
 }
 
+// Those that are configured or that the board has, where a GPU computes.
+static void add_kernels(struct facts *facts, const struct link_telemetry *telemetry)
+{
+    bool on_gpu = g_str_has_prefix(telemetry->backend, "CUDA");
+
+    facts_begin(facts, "kernels");
+    for (enum config_kernel kernel = 0; kernel < CONFIG_KERNEL_COUNT && on_gpu; kernel++) {
+        const struct link_block *block = &telemetry->blocks[kernel];
+
+        if (block->x > 0 || block->rows > 0) {
+            facts_begin(facts, config_kernel_name(kernel));
+            facts_add_count(facts, "x", (uint64_t)MAX(block->x, 0), NULL, NULL);
+            facts_add_count(facts, "y", (uint64_t)MAX(block->y, 0), NULL, NULL);
+            facts_add_count(facts, "rows", (uint64_t)MAX(block->rows, 0), NULL, NULL);
+            facts_end(facts);
+        }
+    }
+    facts_end(facts);
+}
+
 static void add_box(struct facts *facts, const struct link_box *box)
 {
     facts_begin(facts, "box");
@@ -282,6 +302,7 @@ void status_add_camera(struct facts *facts, const struct camera_facts *camera)
     add_process(facts, camera);
     add_copies(facts, telemetry);
     add_stages(facts, telemetry);
+    add_kernels(facts, telemetry);
     add_regions(facts, camera->regions);
 }
 

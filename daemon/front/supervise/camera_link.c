@@ -24,8 +24,10 @@ struct camera_link {
     bool greeted;     // the process has said hello
     const struct camera_link_events *events;
     void *context;
-    struct error error;            // how the process broke the protocol
-    guint read_watch, write_watch; // GLib source ids; 0: none
+    struct camera_link_tuner tuner; // `progress` NULL: there is no tune
+    uint32_t tune;                  // the number of the newest
+    struct error error;             // how the process broke the protocol
+    guint read_watch, write_watch;  // GLib source ids; 0: none
 };
 
 static int reject(struct camera_link *link, const char *what, uint32_t size)
@@ -167,6 +169,38 @@ static int handle_video(struct camera_link *link, struct link_message *message)
     return 0;
 }
 
+static bool is_progress(const struct link_tune_progress *progress)
+{
+    return progress->kind <= LINK_TUNE_FAILED && progress->kernel < CONFIG_KERNEL_COUNT &&
+           progress->us >= 0 && progress->best_us >= 0 && progress->share >= 0 &&
+           progress->share <= 1;
+}
+
+// Of a tune that was stopped some may still come.
+static int handle_tune(struct camera_link *link, const struct link_message *message)
+{
+    struct link_tune_progress progress;
+
+    if (message->header.size != sizeof progress) {
+        return reject(link, "tune", message->header.size);
+    }
+    memcpy(&progress, message->payload, sizeof progress);
+    progress.sentence[sizeof progress.sentence - 1] = 0;
+    if (!is_progress(&progress)) {
+        return reject(link, "tune", message->header.size);
+    }
+    if (!link->tuner.progress || progress.number != link->tune) {
+        return 0;
+    }
+    const struct camera_link_tuner tuner = link->tuner;
+    const struct linked_view *view = find_number(link, progress.view);
+    if (progress.kind >= LINK_TUNE_DONE) {
+        link->tuner.progress = NULL;
+    }
+    tuner.progress(tuner.context, &progress, view ? view->stream : NULL);
+    return 0;
+}
+
 static int handle_encoder_hung(struct camera_link *link, const struct link_message *message)
 {
     uint32_t encoder;
@@ -199,6 +233,8 @@ static int on_message(void *context, struct link_message *message)
         return handle_video(link, message);
     case LINK_EVENT:
         return handle_event(link, message);
+    case LINK_TUNE_PROGRESS:
+        return handle_tune(link, message);
     case LINK_FATAL:
     case LINK_RESTART:
         link->events->ending(link->context, message->header.type == LINK_FATAL,
@@ -266,12 +302,12 @@ static int send_pieces(struct camera_link *link, enum link_type type, uint32_t v
 
 // A message is lost only when the process does not read, and such a process is noticed by its
 // silence.
-static void send_bytes(struct camera_link *link, enum link_type type, uint32_t view,
-                       const void *bytes, size_t size)
+static int send_bytes(struct camera_link *link, enum link_type type, uint32_t view,
+                      const void *bytes, size_t size)
 {
     const struct iovec piece = {(void *)bytes, size};
 
-    send_pieces(link, type, view, &piece, size > 0);
+    return send_pieces(link, type, view, &piece, size > 0);
 }
 
 int camera_link_configure(struct camera_link *link, const struct link_configuration *configuration,
@@ -320,6 +356,12 @@ void camera_link_free(struct camera_link *link)
     if (!link) {
         return;
     }
+    if (link->tuner.progress) {
+        const struct link_tune_progress ended = {.kind = LINK_TUNE_FAILED,
+                                                 .sentence = "the camera process has ended"};
+
+        link->tuner.progress(link->tuner.context, &ended, NULL);
+    }
     if (link->write_watch) {
         g_source_remove(link->write_watch);
     }
@@ -349,4 +391,34 @@ void camera_link_update(struct camera_link *link, const struct stream *stream, b
 void camera_link_try_gpu(struct camera_link *link, const char *backend)
 {
     send_bytes(link, LINK_TRY_GPU, 0, backend, strlen(backend));
+}
+
+int camera_link_tune(struct camera_link *link, const struct stream *stream, uint32_t kernels,
+                     const struct camera_link_tuner *tuner)
+{
+    const struct linked_view *view = stream ? find_stream(link, stream) : NULL;
+
+    if (link->tuner.progress) {
+        return -EBUSY;
+    }
+    if (stream && !view) {
+        return -ENOENT;
+    }
+    const struct link_tune request = {
+        .number = ++link->tune, .view = view ? view->number : 0, .kernels = kernels};
+    int r = send_bytes(link, LINK_TUNE, 0, &request, sizeof request);
+    if (r == 0) {
+        link->tuner = *tuner;
+    }
+    return r;
+}
+
+void camera_link_stop_tune(struct camera_link *link)
+{
+    const struct link_tune request = {.number = link->tune, .stop = 1};
+
+    if (link->tuner.progress) {
+        link->tuner.progress = NULL;
+        send_bytes(link, LINK_TUNE, 0, &request, sizeof request);
+    }
 }

@@ -26,6 +26,15 @@ struct camera_link_events {
     void (*ended)(void *context, int reason, const char *sentence);
 };
 
+// Who is told of a tune. `stream` is that of the view that was tried, NULL where it is gone or none
+// is meant. Nothing comes after LINK_TUNE_DONE and LINK_TUNE_FAILED, of which the latter is made up
+// where the process ends.
+struct camera_link_tuner {
+    void (*progress)(void *context, const struct link_tune_progress *progress,
+                     const struct stream *stream);
+    void *context;
+};
+
 // Takes over `fd`. The first message is a configuration.
 int camera_link_new(int fd, const struct camera_link_events *events, void *context,
                     struct camera_link **ret_link);
@@ -43,5 +52,12 @@ void camera_link_free(struct camera_link *link);
 void camera_link_update(struct camera_link *link, const struct stream *stream, bool key_frame);
 // The process may try the GPU; `backend` is the word of the configuration ("auto").
 void camera_link_try_gpu(struct camera_link *link, const char *backend);
+// Has the process tune its kernels, a bit for each enum config_kernel (0: all), of one view or,
+// with NULL, of all. -EBUSY: it is tuning already; -ENOENT: it has no such view; -ENOBUFS: it does
+// not read.
+int camera_link_tune(struct camera_link *link, const struct stream *stream, uint32_t kernels,
+                     const struct camera_link_tuner *tuner);
+// Stops that; nothing is told any more. Fine where it does not tune.
+void camera_link_stop_tune(struct camera_link *link);
 // Reads some of what is there (link_receive()). False when `ended` was called.
 bool camera_link_receive(struct camera_link *link);

@@ -651,6 +651,11 @@ const char *supervisor_refusal(const struct supervisor *supervisor)
                : "";
 }
 
+struct camera_link *supervisor_link(const struct supervisor *supervisor)
+{
+    return supervisor->link;
+}
+
 void supervisor_describe(const struct supervisor *supervisor, struct camera_facts *camera)
 {
     static const char *const state_names[LINK_CAMERA_STATE_COUNT] = {

@@ -32,6 +32,7 @@
 #include <stddef.h>
 
 struct camera_facts;
+struct camera_link;
 struct supervisor;
 
 struct supervisor_environment {
@@ -81,5 +82,7 @@ bool supervisor_lacks_encoder(const struct supervisor *supervisor, size_t view);
 // Borrowed until the process says something again.
 const char *supervisor_refusal(const struct supervisor *supervisor);
 
+// The conversation with its process, borrowed until the process ends; NULL: there is none.
+struct camera_link *supervisor_link(const struct supervisor *supervisor);
 // Fills all of `camera` but the source and the usage.
 void supervisor_describe(const struct supervisor *supervisor, struct camera_facts *camera);

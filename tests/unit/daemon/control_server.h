@@ -59,8 +59,11 @@ static inline int setup(void **state)
 
     fixture->folder = g_dir_make_tmp("edged-XXXXXX", NULL);
     fixture->path = g_build_filename(fixture->folder, "control.sock", NULL);
-    const struct control_front front = {write_status, list_mounts, refuse_reload, refuse_filter,
-                                        fixture};
+    const struct control_front front = {.status = write_status,
+                                        .list_mounts = list_mounts,
+                                        .reload = refuse_reload,
+                                        .refuse = refuse_filter,
+                                        .context = fixture};
 
     assert_int_equal(control_new(fixture->path, &front, NULL, &error, &fixture->control), 0);
     *state = fixture;

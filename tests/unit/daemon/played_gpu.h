@@ -12,6 +12,7 @@
 #include "kernels/graph/view.h"
 #include "kernels/selftest/gpu_selftest.h"
 #include "tests/unit/daemon/no_surfaces.h"
+#include "tests/unit/daemon/no_tuner.h"
 
 #include <errno.h>
 #include <semaphore.h>

@@ -184,8 +184,11 @@ TEST(test_a_server_that_cannot_start_leaves_nothing_behind, setup, teardown)
     g_autofree char *path = g_strconcat(fixture->path, "2", NULL);
     int next = dup(STDOUT_FILENO), lowest;
     struct rlimit before, one_more = {.rlim_cur = next + 1};
-    const struct control_front front = {write_status, list_mounts, refuse_reload, refuse_filter,
-                                        fixture};
+    const struct control_front front = {.status = write_status,
+                                        .list_mounts = list_mounts,
+                                        .reload = refuse_reload,
+                                        .refuse = refuse_filter,
+                                        .context = fixture};
     struct control *control = NULL;
     struct error error = {0};
 

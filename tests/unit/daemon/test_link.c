@@ -169,9 +169,8 @@ TEST(test_a_closed_peer_is_epipe_on_both_ways, setup, teardown)
 
 TEST(test_malformed_headers_are_eproto, setup, teardown)
 {
-    static const struct link_header broken[] = {{.type = 0},
-                                                {.type = LINK_RESTART + 1},
-                                                {.type = LINK_SLATE, .size = LINK_PAYLOAD_MAX + 1}};
+    static const struct link_header broken[] = {
+        {.type = 0}, {.type = LINK_TYPE_COUNT}, {.type = LINK_SLATE, .size = LINK_PAYLOAD_MAX + 1}};
 
     for (size_t i = 0; i < ARRAY_LENGTH(broken); i++) {
         void *own = NULL;

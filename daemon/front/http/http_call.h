@@ -1,0 +1,58 @@
+// One request on its way to the function of its route, and what that may call in the front. The
+// table of routes (routes.h) knows the functions; they know this.
+#pragma once
+
+#include "daemon/front/events/event_feed.h"
+#include "daemon/front/http/http_reply.h"
+#include "daemon/front/status/facts.h"
+#include "daemon/front/tuning.h"
+
+struct http_routes;
+
+// What the server calls in the front; it g_free()s the texts that they return. `status` and
+// `list_mounts` are front_status_text() and front_status_list_mounts(). `reload` loads the
+// configuration again and returns the verdict as JSON. `refuse` is event_feed_refuse(), `tune` and
+// `stop_tune` are tuning_begin() and tuning_stop().
+//
+// Over TCP each role is shown only the cameras and views that it may watch; everyone who can open
+// the control socket is shown all.
+struct control_front {
+    char *(*status)(void *context, enum facts_format format, enum config_role role);
+    char *(*list_mounts)(void *context, enum config_role role);
+    char *(*reload)(void *context);
+    char *(*refuse)(void *context, enum config_role role, const char *camera, const char *region);
+    int (*tune)(void *context, const struct tuning_request *request,
+                const struct tuning_reader *reader, struct error *error);
+    void (*stop_tune)(void *context);
+    void *context;
+};
+
+#define HTTP_PARAMETERS_MAX 2
+#define HTTP_PARAMETER_SIZE 64
+
+// A request that is allowed, on its way to the function of its route. All is borrowed and lasts
+// until the function returns.
+struct http_call {
+    struct http_routes *routes;
+    const struct control_front *front;
+    struct event_feed *feed;
+    struct http_server *server;
+    const struct http_request *request;
+    struct MHD_Connection *connection;
+    enum config_role role; // of who asks
+    bool is_local;         // by the control socket
+    bool encrypted;
+    char parameters[HTTP_PARAMETERS_MAX][HTTP_PARAMETER_SIZE]; // of the path, in order
+};
+
+// The value of a name in the query, decoded; NULL: it is not there.
+static inline const char *http_query(const struct http_call *call, const char *name)
+{
+    return MHD_lookup_connection_value(call->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+// Of a header of the request; NULL: it is not there.
+static inline const char *http_header_of(const struct http_request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}

@@ -1,0 +1,215 @@
+#include "daemon/front/http/tune_route.h"
+
+#include <errno.h>
+#include <json-glib/json-glib.h>
+#include <string.h>
+
+#define KEYS "camera, view, kernels, apply"
+
+// A reply that goes on, owned by its stream.
+struct tune_reply {
+    const struct control_front *front; // borrowed
+    struct http_stream *stream;        // borrowed; NULL: not begun yet
+    GString *lines;                    // owned; what is not sent yet
+    bool is_over;                      // there are no more lines
+};
+
+static void take_line(void *context, const char *json, bool is_last)
+{
+    struct tune_reply *reply = context;
+
+    g_string_append_printf(reply->lines, "%s\n", json);
+    reply->is_over = is_last;
+    if (reply->stream) {
+        http_stream_wake(reply->stream);
+    }
+}
+
+static ssize_t produce(void *context, char *buffer, size_t size)
+{
+    struct tune_reply *reply = context;
+    size_t count = MIN(size, reply->lines->len);
+
+    if (count == 0 && reply->is_over) {
+        return HTTP_STREAM_END;
+    }
+    memcpy(buffer, reply->lines->str, count);
+    g_string_erase(reply->lines, 0, (gssize)count);
+    return (ssize_t)count;
+}
+
+static void release(void *context)
+{
+    struct tune_reply *reply = context;
+
+    if (!reply->is_over) {
+        reply->front->stop_tune(reply->front->context);
+    }
+    g_string_free(reply->lines, TRUE);
+    g_free(reply);
+}
+
+// Reading the body
+// ---------------------------------------------------------------------
+
+// What is wrong with the body.
+struct objection {
+    const char *key, *allowed; // NULL: none
+    struct error error;
+};
+
+static int object_to(struct objection *objection, const char *key, const char *allowed)
+{
+    objection->key = key;
+    objection->allowed = allowed;
+    return error_set(&objection->error, -EINVAL, "%s: got something else, allowed: %s", key,
+                     allowed);
+}
+
+static const char *list_kernels(void)
+{
+    static char text[512];
+
+    if (!text[0]) {
+        g_autoptr(GString) list = g_string_new("a list of ");
+
+        for (enum config_kernel i = 0; i < CONFIG_KERNEL_COUNT; i++) {
+            g_string_append_printf(list, "%s%s", i ? ", " : "", config_kernel_name(i));
+        }
+        g_strlcpy(text, list->str, sizeof text);
+    }
+    return text;
+}
+
+static uint32_t find_kernel(JsonNode *node)
+{
+    const char *name =
+        JSON_NODE_HOLDS_VALUE(node) && json_node_get_value_type(node) == G_TYPE_STRING
+            ? json_node_get_string(node)
+            : "";
+
+    for (enum config_kernel i = 0; i < CONFIG_KERNEL_COUNT; i++) {
+        if (strcmp(config_kernel_name(i), name) == 0) {
+            return 1u << i;
+        }
+    }
+    return 0;
+}
+
+static int read_kernels(JsonNode *node, struct objection *objection, uint32_t *ret_kernels)
+{
+    JsonArray *list = JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
+    uint32_t kernels = 0;
+
+    for (guint i = 0; list && i < json_array_get_length(list); i++) {
+        uint32_t kernel = find_kernel(json_array_get_element(list, i));
+
+        if (!kernel) {
+            return object_to(objection, "kernels", list_kernels());
+        }
+        kernels |= kernel;
+    }
+    if (!kernels) {
+        return object_to(objection, "kernels", list_kernels());
+    }
+    *ret_kernels = kernels;
+    return 0;
+}
+
+static int read_text(JsonNode *node, const char *key, struct objection *objection,
+                     const char **ret_text)
+{
+    if (!JSON_NODE_HOLDS_VALUE(node) || json_node_get_value_type(node) != G_TYPE_STRING) {
+        return object_to(objection, key, "a name");
+    }
+    *ret_text = json_node_get_string(node);
+    return 0;
+}
+
+static int read_member(const char *key, JsonNode *node, struct objection *objection,
+                       struct tuning_request *request)
+{
+    if (strcmp(key, "camera") == 0) {
+        return read_text(node, "camera", objection, &request->camera);
+    }
+    if (strcmp(key, "view") == 0) {
+        return read_text(node, "view", objection, &request->view);
+    }
+    if (strcmp(key, "kernels") == 0) {
+        return read_kernels(node, objection, &request->kernels);
+    }
+    if (strcmp(key, "apply") != 0) {
+        objection->allowed = KEYS;
+        return error_set(&objection->error, -EINVAL, "got the key \"%.40s\", allowed: " KEYS, key);
+    }
+    if (!JSON_NODE_HOLDS_VALUE(node) || json_node_get_value_type(node) != G_TYPE_BOOLEAN) {
+        return object_to(objection, "apply", "true, false");
+    }
+    request->apply = json_node_get_boolean(node);
+    return 0;
+}
+
+// An empty body asks for nothing in particular. The texts of the request are those of `parser`.
+static int read_body(JsonParser *parser, const struct http_request *request,
+                     struct objection *objection, struct tuning_request *ret_request)
+{
+    g_autoptr(GError) failure = NULL;
+    JsonObjectIter iterator;
+    const char *key;
+    JsonNode *node;
+    int r = 0;
+
+    if (request->body_size == 0) {
+        return 0;
+    }
+    if (!json_parser_load_from_data(parser, request->body, (gssize)request->body_size, &failure)) {
+        return error_set(&objection->error, -EINVAL, "the body is not JSON: %s", failure->message);
+    }
+    JsonNode *root = json_parser_get_root(parser);
+    if (!root || !JSON_NODE_HOLDS_OBJECT(root)) {
+        return error_set(&objection->error, -EINVAL,
+                         "the body is not a JSON object, allowed: one "
+                         "with the keys " KEYS);
+    }
+    json_object_iter_init(&iterator, json_node_get_object(root));
+    while (r == 0 && json_object_iter_next(&iterator, &key, &node)) {
+        r = read_member(key, node, objection, ret_request);
+    }
+    return r;
+}
+
+static unsigned status_of(int code)
+{
+    switch (code) {
+    case -EINVAL:
+        return MHD_HTTP_BAD_REQUEST;
+    case -ENOENT:
+        return MHD_HTTP_NOT_FOUND;
+    case -ENOBUFS:
+        return MHD_HTTP_SERVICE_UNAVAILABLE;
+    default:
+        return MHD_HTTP_CONFLICT;
+    }
+}
+
+CONTROL_RESULT tune_route_reply(struct http_call *call)
+{
+    struct tuning_request request = {.role = call->role};
+    struct tune_reply *reply = g_new0(struct tune_reply, 1);
+    const struct tuning_reader reader = {take_line, reply};
+    const struct http_stream_source source = {produce, release, reply};
+    g_autoptr(JsonParser) parser = json_parser_new();
+    struct objection objection = {0};
+    int r = read_body(parser, call->request, &objection, &request);
+
+    r = r < 0 ? r : call->front->tune(call->front->context, &request, &reader, &objection.error);
+    if (r < 0) {
+        g_free(reply);
+        return http_problem(call->connection, status_of(r), objection.key, objection.allowed,
+                            objection.error.text);
+    }
+    reply->front = call->front;
+    reply->lines = g_string_new(NULL);
+    return http_stream_begin(call->server, call->connection, "application/x-ndjson", NULL, 0,
+                             &source, &reply->stream);
+}

@@ -1,0 +1,216 @@
+#include "daemon/front/tuning.h"
+
+#include "daemon/common/json_members.h"
+#include "daemon/common/json_text.h"
+#include "daemon/front/front_camera.h"
+#include "daemon/front/supervise/camera_link.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void add_block(JsonBuilder *json, const struct link_block *block, double us)
+{
+    json_builder_set_member_name(json, "block");
+    json_builder_begin_array(json);
+    json_builder_add_int_value(json, block->x);
+    json_builder_add_int_value(json, block->y);
+    json_builder_end_array(json);
+    json_add_integer(json, "rows", block->rows);
+    json_add_number(json, "us", us);
+}
+
+static void add_named_block(JsonBuilder *json, const char *name, const struct link_block *block,
+                            double us)
+{
+    json_builder_set_member_name(json, name);
+    json_builder_begin_object(json);
+    add_block(json, block, us);
+    json_builder_end_object(json);
+}
+
+static void add_progress(JsonBuilder *json, const struct link_tune_progress *progress,
+                         const char *view)
+{
+    json_add_string(json, "type", "progress");
+    json_add_string(json, "view", view);
+    json_add_string(json, "kernel", config_kernel_name(progress->kernel));
+    add_block(json, &progress->block, progress->us);
+    add_named_block(json, "best", &progress->best, progress->best_us);
+    json_add_integer(json, "turn", progress->turn);
+    json_add_integer(json, "turns", progress->turns);
+    json_add_number(json, "share", progress->share);
+}
+
+static void add_choice(JsonBuilder *json, const struct link_tune_progress *progress)
+{
+    double gain = progress->us > 0 ? 1 - progress->best_us / progress->us : 0;
+
+    json_add_string(json, "type", "kernel");
+    json_add_string(json, "kernel", config_kernel_name(progress->kernel));
+    add_named_block(json, "before", &progress->block, progress->us);
+    add_named_block(json, "after", &progress->best, progress->best_us);
+    json_add_number(json, "gain", gain);
+    json_builder_set_member_name(json, "changed");
+    json_builder_add_boolean_value(json, progress->set.x > 0 || progress->set.rows > 0);
+}
+
+static void add_end(JsonBuilder *json, const char *failure, bool applied)
+{
+    json_add_string(json, "type", "end");
+    json_add_string(json, "error", failure);
+    json_builder_set_member_name(json, "applied");
+    json_builder_add_boolean_value(json, applied);
+}
+
+static void take_choice(struct tuning *tuning, const struct link_tune_progress *progress)
+{
+    const struct link_block *set = &progress->set;
+
+    if (set->x > 0 || set->rows > 0) {
+        tuning->set[progress->kernel] = (struct config_block){set->x, set->y, set->rows};
+        tuning->found = true;
+    }
+}
+
+static void tell(const struct tuning *tuning, JsonBuilder *json, bool is_last)
+{
+    json_builder_end_object(json);
+    g_autoptr(JsonNode) root = json_builder_get_root(json);
+    g_autofree char *text = json_text(root, false);
+
+    tuning->reader.line(tuning->reader.context, text, is_last);
+}
+
+static void end(struct tuning *tuning, const char *failure, bool applied)
+{
+    g_autoptr(JsonBuilder) json = json_builder_new();
+
+    tuning->link = NULL;
+    json_builder_begin_object(json);
+    add_end(json, failure, applied);
+    tell(tuning, json, true);
+}
+
+// Not while its process is listened to: other settings may end that.
+static gboolean finish(gpointer data)
+{
+    struct tuning *tuning = data;
+    bool applies = tuning->apply && tuning->found;
+
+    tuning->finishing = 0;
+    if (applies) {
+        tuning->set_blocks(tuning->context, tuning->set);
+    }
+    end(tuning, "", applies);
+    return G_SOURCE_REMOVE;
+}
+
+static void take_progress(void *context, const struct link_tune_progress *progress,
+                          const struct stream *stream)
+{
+    struct tuning *tuning = context;
+    g_autoptr(JsonBuilder) json = NULL;
+
+    if (progress->kind == LINK_TUNE_DONE) {
+        tuning->link = NULL;
+        tuning->finishing = g_idle_add(finish, tuning);
+        return;
+    }
+    if (progress->kind == LINK_TUNE_FAILED) {
+        end(tuning, progress->sentence, false);
+        return;
+    }
+    json = json_builder_new();
+    json_builder_begin_object(json);
+    if (progress->kind == LINK_TUNE_TRIED) {
+        add_progress(json, progress, front_camera_view_name(tuning->camera, stream));
+    } else {
+        take_choice(tuning, progress);
+        add_choice(json, progress);
+    }
+    tell(tuning, json, false);
+}
+
+// The camera that is asked for and that the role is shown; NULL: there is none.
+static const struct front_camera *find_camera(const GPtrArray *cameras,
+                                              const struct tuning_request *request)
+{
+    for (guint i = 0; i < cameras->len; i++) {
+        const struct front_camera *camera = g_ptr_array_index(cameras, i);
+
+        if (front_camera_is_shown(camera, request->role) &&
+            (!request->camera || strcmp(front_camera_name(camera), request->camera) == 0)) {
+            return camera;
+        }
+    }
+    return NULL;
+}
+
+// Whether it computes on a GPU, and now.
+static int check_camera(const struct front_camera *camera, struct error *error)
+{
+    struct camera_facts facts;
+
+    front_camera_describe(camera, &facts);
+    if (!g_str_has_prefix(facts.telemetry->backend, "CUDA")) {
+        return error_set(error, -ENODEV,
+                         "camera %s does not compute on a GPU%s%s: there is nothing to tune",
+                         facts.name, *facts.gpu ? ": " : "", facts.gpu);
+    }
+    if (strcmp(facts.state, "live") != 0 || !supervisor_link(front_camera_supervisor(camera))) {
+        return error_set(error, -ENODEV, "camera %s delivers no pictures now (%s)", facts.name,
+                         facts.state);
+    }
+    return 0;
+}
+
+int tuning_begin(struct tuning *tuning, const GPtrArray *cameras,
+                 const struct tuning_request *request, const struct tuning_reader *reader,
+                 struct error *error)
+{
+    const struct front_camera *camera = find_camera(cameras, request);
+    const struct camera_link_tuner tuner = {take_progress, tuning};
+    const struct stream *stream = NULL;
+
+    if (!camera) {
+        return error_set(error, -ENOENT, "there is no camera \"%s\"",
+                         request->camera ? request->camera : "");
+    }
+    if (request->view) {
+        stream = front_camera_find_view(camera, request->view, request->role);
+        if (!stream) {
+            return error_set(error, -ENOENT, "camera %s has no view \"%s\"",
+                             front_camera_name(camera), request->view);
+        }
+    }
+    if (tuning->link || tuning->finishing) {
+        return error_set(error, -EBUSY, "camera %s is being tuned; one tune at a time",
+                         tuning->name);
+    }
+    int r = check_camera(camera, error);
+    if (r < 0) {
+        return r;
+    }
+    struct camera_link *link = supervisor_link(front_camera_supervisor(camera));
+    r = camera_link_tune(link, stream, request->kernels, &tuner);
+    if (r < 0) {
+        return error_set(error, r, "the process of camera %s does not read",
+                         front_camera_name(camera));
+    }
+    tuning->link = link;
+    tuning->camera = camera;
+    g_strlcpy(tuning->name, front_camera_name(camera), sizeof tuning->name);
+    tuning->reader = *reader;
+    tuning->apply = request->apply;
+    tuning->found = false;
+    memset(tuning->set, 0, sizeof tuning->set);
+    return 0;
+}
+
+void tuning_stop(struct tuning *tuning)
+{
+    g_clear_handle_id(&tuning->finishing, g_source_remove);
+    if (tuning->link) {
+        camera_link_stop_tune(TAKE(tuning->link));
+    }
+}
