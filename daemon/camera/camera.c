@@ -2,6 +2,7 @@
 
 #include "daemon/camera/encoder_watch.h"
 #include "daemon/camera/lane.h"
+#include "daemon/camera/snapshots.h"
 #include "daemon/common/log.h"
 
 #include <errno.h>
@@ -41,6 +42,7 @@ struct camera {
     struct settings *newest;           // a reference; the lane goes over to it
     struct graph *graph;
     struct encoder_watches encoders;
+    struct snapshots *snapshots;
     struct copies copies;
     struct report report;
     struct channel_environment channel_environment;
@@ -188,6 +190,8 @@ static int build(struct camera *camera, struct error *error)
     r = r ? r : motion_watch_new(settings, camera->graph, tell_event, camera, &camera->watch);
     r = r ? r : tuner_new(tell_tune, camera, &camera->tuner);
     r = r ? r : make_pool(camera);
+    r = r ? r : snapshots_new(camera->link, settings->name, &camera->snapshots);
+    camera->channel_environment.snapshots = camera->snapshots;
     struct lane_environment environment = {
         .camera = settings,
         .compute = camera->compute,
@@ -393,9 +397,25 @@ static int tune(struct camera *camera, const struct link_message *message)
     return 0;
 }
 
-static int command_view(struct camera *camera, struct channel *channel, uint32_t type)
+static int want_snapshot(struct channel *channel, const struct link_message *message)
 {
-    switch (type) {
+    uint32_t scale;
+
+    if (message->header.size != sizeof scale) {
+        return -EPROTO;
+    }
+    memcpy(&scale, message->payload, sizeof scale);
+    if (scale >= LINK_SCALES) {
+        return -EPROTO;
+    }
+    channel_want_snapshot(channel, scale);
+    return 0;
+}
+
+static int command_view(struct camera *camera, struct channel *channel,
+                        const struct link_message *message)
+{
+    switch (message->header.type) {
     case LINK_VIEW_START:
         channel_set_watched(channel, true);
         lane_wake(camera->lane);
@@ -406,6 +426,8 @@ static int command_view(struct camera *camera, struct channel *channel, uint32_t
     case LINK_KEY_FRAME:
         channel_want_key_frame(channel);
         return 0;
+    case LINK_SNAPSHOT:
+        return want_snapshot(channel, message);
     default:
         return -EPROTO;
     }
@@ -424,7 +446,7 @@ static int handle_command(void *context, struct link_message *message)
     case LINK_TUNE:
         return tune(camera, message);
     default:
-        return channel ? command_view(camera, channel, message->header.type) : -EPROTO;
+        return channel ? command_view(camera, channel, message) : -EPROTO;
     }
 }
 
@@ -509,6 +531,10 @@ void camera_free(struct camera *camera)
     if (camera->compute) {
         compute_wait(camera->compute, INT64_MAX);
     }
+    if (camera->lane) {
+        lane_stop(camera->lane);
+    }
+    snapshots_free(camera->snapshots); // which hold pictures of the views
     lane_free(camera->lane);
     motion_watch_free(camera->watch);
     tuner_free(camera->tuner);

@@ -3,8 +3,9 @@
 #include "daemon/camera/channel.h"
 
 #include "config/diff.h"
-#include "daemon/camera/encoder.h"
 #include "daemon/camera/slate.h"
+#include "daemon/camera/slated_encoder.h"
+#include "daemon/camera/snapshots.h"
 #include "daemon/common/log.h"
 #include "daemon/common/mask_file.h"
 #include "kernels/gpu/gpu_surfaces.h"
@@ -18,6 +19,7 @@
 
 // An encoder that fails twice within so long is passed over.
 #define FAILURES_NS (60 * NS_PER_S)
+#define SNAPSHOT_QUALITY 80
 
 // What a channel works with; all owned but settings and what the setup points to.
 struct channel_parts {
@@ -26,11 +28,7 @@ struct channel_parts {
     struct channel_setup setup; // that the view was made for, with this input
     struct frame_layout input;
     struct mask_stamp masks[3]; // of the pictures that limit the view and the sides of a split
-    struct encoder *encoder;
-    struct frame_pool *slate_pool;   // the encoder's size and range
-    bool lacks_surfaces;             // the encoder reads by the CPU: there were none for the slates
-    struct encoder_settings refused; // that no encoder worked with, or zero
-    struct error refusal;            // why
+    struct slated_encoder encoder;
 };
 
 struct channel {
@@ -38,15 +36,15 @@ struct channel {
     uint32_t number;
     const struct channel_environment *environment;
 
-    bool active;                  // watched as this frame began
+    bool active;                  // computed, as this frame began, for either of the next two
+    bool encoding;                // somebody watches
     bool begun;                   // a picture is being made
     struct link_access_unit life; // of the picture that was begun
     struct channel_parts now;
     struct channel_parts next; // staged; without a view or an encoder the one that is there stays
     struct encoder_settings next_encoder; // of the encoder to be made
     bool staged, encoder_wanted;
-    struct encoder *old_encoder; // to be ended, with the next
-    struct frame_pool *old_slate_pool;
+    struct slated_encoder old_encoder; // to be ended
     struct mask_reader mask_reader;
     struct error told; // why no encoder works, as last taken
 
@@ -56,6 +54,7 @@ struct channel {
     unsigned failed;             // passed over, a bit for each
 
     atomic_bool watched, key_frame_wanted;
+    struct snapshot_wishes snapshots;
     atomic_bool gap; // a unit was lost on the link: nothing decodes until a key frame
     _Atomic uint64_t encoded, dropped;
     _Atomic(const char *) encoder_name; // a literal
@@ -159,84 +158,24 @@ static struct encoder_settings describe_encoder(const struct channel *channel,
     };
 }
 
-// Logs, if there is something to tell, why surfaces do not go into the encoder in the best way, and
-// how they do.
-static void tell_way(const struct channel *channel, const struct encoder *encoder,
-                     const struct error *why)
-{
-    if (why->text[0]) {
-        log_write(LOG_NOTICE, LOG_EVENT_NONE, channel->environment->camera, NULL,
-                  "pictures in nvmm memory: %s, using %s%s", why->text, encoder_name(encoder),
-                  encoder_how(encoder));
-    }
-}
-
-// Where there are no surfaces for slates, the encoder reads those of the view by the CPU.
 static int make_encoder(struct channel *channel, const struct encoder_settings *wanted,
                         struct channel_parts *parts, struct error *error)
 {
-    const char *camera = channel->environment->camera;
-    struct encoder_settings settings = *wanted;
-    _cleanup_(cleanup_frame) struct frame *trial = NULL;
-    struct error why = {0}, ways = {0};
-    int r =
-        slate_pool_new(&settings, parts->setup.surfaces, camera, &why, &parts->slate_pool, &trial);
+    const struct slated_encoder_setup setup = {.settings = wanted,
+                                               .surfaces = parts->setup.surfaces,
+                                               .camera = channel->environment->camera,
+                                               .watches = channel->environment->encoders,
+                                               .output = send_unit,
+                                               .context = channel};
 
-    parts->lacks_surfaces = r && settings.surfaces;
-    if (parts->lacks_surfaces) {
-        settings.surfaces = 0;
-        r = slate_pool_new(&settings, NULL, camera, error, &parts->slate_pool, &trial);
-    } else if (r) {
-        *error = why;
-    }
-    if (r) {
-        return r;
-    }
-    r = encoder_new(&settings, trial, channel->environment->encoders, send_unit, channel, &ways,
-                    &parts->encoder);
-    if (r) {
-        *error = ways;
-        parts->refused = *wanted;
-        parts->refusal = *error;
-        frame_pool_unref(TAKE(parts->slate_pool));
-    } else {
-        parts->refused = (struct encoder_settings){0};
-        tell_way(channel, parts->encoder, ways.text[0] ? &ways : &why);
-    }
-    return r;
-}
-
-// Whether the existing encoder can be changed to the wanted settings while it runs.
-static bool encoder_fits(const struct channel_parts *parts, const struct encoder_settings *wanted)
-{
-    struct encoder_settings have;
-
-    if (!parts->encoder) {
-        return false;
-    }
-    have = *encoder_get_settings(parts->encoder);
-    if (encoder_can_retune(parts->encoder)) {
-        have.bitrate_kbps = wanted->bitrate_kbps;
-    }
-    if (parts->lacks_surfaces) {
-        have.surfaces = wanted->surfaces;
-    }
-    have.keyframe_frames = wanted->keyframe_frames;
-    have.failed = wanted->failed;
-    return memcmp(&have, wanted, sizeof have) == 0;
-}
-
-// Whether no encoder worked with these settings. Another try would hold up the camera's other
-// views, with each frame.
-static bool is_refused(const struct channel_parts *parts, const struct encoder_settings *wanted)
-{
-    return !parts->encoder && memcmp(&parts->refused, wanted, sizeof *wanted) == 0;
+    return slated_encoder_make(&parts->encoder, &setup, error);
 }
 
 static void begin_encoder(struct channel *channel)
 {
-    channel->encoder_name =
-        channel->now.encoder ? encoder_name(channel->now.encoder) : LINK_WITHOUT_ENCODER;
+    channel->encoder_name = channel->now.encoder.encoder
+                                ? encoder_name(channel->now.encoder.encoder)
+                                : LINK_WITHOUT_ENCODER;
     channel->governed = "";
     channel->key_frame_wanted = true;
 }
@@ -251,16 +190,15 @@ static int prepare_encoder(struct channel *channel, const struct channel_setup *
     if (channel->lost) {
         return 0; // the lane does not wait for the next one
     }
-    if (encoder_fits(now, &wanted)) {
-        encoder_retune(now->encoder, wanted.bitrate_kbps, wanted.keyframe_frames);
+    if (slated_encoder_fits(&now->encoder, &wanted)) {
+        encoder_retune(now->encoder.encoder, wanted.bitrate_kbps, wanted.keyframe_frames);
         return 0;
     }
-    if (is_refused(now, &wanted)) {
-        *error = now->refusal;
+    if (slated_encoder_is_refused(&now->encoder, &wanted)) {
+        *error = now->encoder.refusal;
         return -ENOSYS;
     }
-    encoder_free(TAKE(now->encoder));
-    frame_pool_unref(TAKE(now->slate_pool));
+    slated_encoder_end(&now->encoder);
     int r = make_encoder(channel, &wanted, now, error);
     begin_encoder(channel);
     return r;
@@ -372,7 +310,7 @@ int channel_prepare(struct channel *channel, const struct channel_setup *setup, 
 
 bool channel_take_refusal(struct channel *channel, struct error *ret_why)
 {
-    const struct channel_parts *now = &channel->now;
+    const struct slated_encoder *now = &channel->now.encoder;
 
     if (now->encoder) {
         channel->told.text[0] = 0;
@@ -388,7 +326,7 @@ bool channel_take_refusal(struct channel *channel, struct error *ret_why)
 // The encoder has failed. It stays until another takes its place.
 static void lose_encoder(struct channel *channel)
 {
-    struct encoder *encoder = channel->now.encoder;
+    struct encoder *encoder = channel->now.encoder.encoder;
     enum config_encoder element = encoder_element(encoder);
     int64_t now_ns = clock_now_ns();
     bool again = channel->suspect == element && now_ns - channel->failed_ns < FAILURES_NS;
@@ -436,8 +374,9 @@ int channel_stage(struct channel *channel, const struct config_view *settings,
 
         channel->next_encoder = describe_encoder(channel, settings, view, setup);
         channel->encoder_wanted =
-            channel->lost || (!encoder_fits(&channel->now, &channel->next_encoder) &&
-                              !is_refused(&channel->now, &channel->next_encoder));
+            channel->lost ||
+            (!slated_encoder_fits(&channel->now.encoder, &channel->next_encoder) &&
+             !slated_encoder_is_refused(&channel->now.encoder, &channel->next_encoder));
     }
     return r;
 }
@@ -468,9 +407,9 @@ int channel_stage_encoder(struct channel *channel, struct error *error)
 // The encoder sends nothing more from now on; channel_end_old_encoder() ends it.
 static void retire_encoder(struct channel *channel, struct channel_parts *parts)
 {
-    encoder_mute(parts->encoder);
-    channel->old_encoder = TAKE(parts->encoder);
-    channel->old_slate_pool = TAKE(parts->slate_pool);
+    encoder_mute(parts->encoder.encoder);
+    channel->old_encoder = parts->encoder;
+    parts->encoder = (struct slated_encoder){0};
 }
 
 void channel_commit(struct channel *channel)
@@ -493,10 +432,6 @@ void channel_commit(struct channel *channel)
     if (channel->encoder_wanted) {
         retire_encoder(channel, now);
         now->encoder = next->encoder;
-        now->slate_pool = next->slate_pool;
-        now->lacks_surfaces = next->lacks_surfaces;
-        now->refused = next->refused;
-        now->refusal = next->refusal;
         channel->lost = false;
         begin_encoder(channel);
     }
@@ -522,13 +457,12 @@ void channel_close(struct channel *channel)
 
 bool channel_has_old_encoder(const struct channel *channel)
 {
-    return channel->old_slate_pool;
+    return channel->old_encoder.slate_pool;
 }
 
 void channel_end_old_encoder(struct channel *channel)
 {
-    encoder_free(TAKE(channel->old_encoder));
-    frame_pool_unref(TAKE(channel->old_slate_pool));
+    slated_encoder_end(&channel->old_encoder);
 }
 
 // Frames
@@ -537,7 +471,7 @@ void channel_end_old_encoder(struct channel *channel)
 // Logs what the governor gives up, each time that it changes.
 static void tell_governed(struct channel *channel)
 {
-    const char *governed = encoder_governed(channel->now.encoder);
+    const char *governed = encoder_governed(channel->now.encoder.encoder);
 
     if (governed != channel->governed) {
         channel->governed = governed;
@@ -554,7 +488,7 @@ static void push(struct channel *channel, struct frame *picture, struct link_acc
     bool key_frame = atomic_exchange(&channel->key_frame_wanted, false);
 
     life->computed_ns = clock_now_ns();
-    int r = encoder_push(channel->now.encoder, picture, life, key_frame);
+    int r = encoder_push(channel->now.encoder.encoder, picture, life, key_frame);
     if (r < 0) {
         channel->dropped++;
         lose_encoder(channel);
@@ -562,19 +496,23 @@ static void push(struct channel *channel, struct frame *picture, struct link_acc
     }
     channel->dropped += (uint64_t)r;
     tell_governed(channel);
-    encoder_count_copies(channel->now.encoder, channel->environment->copies);
+    encoder_count_copies(channel->now.encoder.encoder, channel->environment->copies);
 }
 
 bool channel_begin(struct channel *channel)
 {
-    channel->active = channel->watched && channel->now.encoder && !channel->lost;
+    bool snapshots =
+        snapshot_wishes_begin(&channel->snapshots, channel->now.settings, channel->active);
+
+    channel->encoding = channel->watched && channel->now.encoder.encoder && !channel->lost;
+    channel->active = channel->encoding || snapshots;
     view_set_active(channel->now.view, channel->active);
     return channel->active;
 }
 
 void channel_forget(struct channel *channel)
 {
-    channel->now.refused = (struct encoder_settings){0};
+    channel->now.encoder.refused = (struct encoder_settings){0};
     channel->failed = 0;
     if (channel->now.view) {
         view_forget(channel->now.view);
@@ -615,7 +553,11 @@ int channel_end_picture(struct channel *channel, struct error *error)
     if (r) {
         return blame(channel, r);
     }
-    push(channel, picture, &channel->life);
+    snapshot_wishes_serve(&channel->snapshots, channel->environment->snapshots, channel->number,
+                          picture, SNAPSHOT_QUALITY);
+    if (channel->encoding) {
+        push(channel, picture, &channel->life);
+    }
     return 0;
 }
 
@@ -639,10 +581,10 @@ void channel_run_slate(struct channel *channel, int64_t seconds)
     _cleanup_(cleanup_frame) struct frame *picture = NULL;
     struct link_access_unit life = {.slate = 1};
 
-    if (!channel->watched || !channel->now.encoder || channel->lost) {
+    if (!channel->watched || !channel->now.encoder.encoder || channel->lost) {
         return;
     }
-    picture = frame_pool_take(channel->now.slate_pool);
+    picture = frame_pool_take(channel->now.encoder.slate_pool);
     if (!picture || slate_draw(picture, channel->environment->camera, seconds, NULL)) {
         channel->dropped++;
         return;
@@ -660,6 +602,11 @@ void channel_set_watched(struct channel *channel, bool watched)
 void channel_want_key_frame(struct channel *channel)
 {
     channel->key_frame_wanted = true;
+}
+
+void channel_want_snapshot(struct channel *channel, unsigned scale)
+{
+    snapshot_wishes_add(&channel->snapshots, scale);
 }
 
 bool channel_is_watched(const struct channel *channel)

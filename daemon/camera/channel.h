@@ -1,7 +1,8 @@
 // One view of a camera on its way to the front: the view, its encoder and its slate.
 //
 // The lane thread runs frames through it; the control thread says whether anybody watches and when
-// a key frame is wanted; encoded units leave over the link from the encoder's thread.
+// a key frame or a snapshot is wanted; encoded units leave over the link from the encoder's thread,
+// and JPEGs from that of the snapshots.
 #pragma once
 
 #include "board/board.h"
@@ -16,12 +17,14 @@
 
 struct channel;
 struct gpu_surfaces;
+struct snapshots;
 
 struct channel_environment {
     const char *camera; // its name, for the slate
     struct link *link;
     struct copies *copies;
     struct encoder_watches *encoders;
+    struct snapshots *snapshots;
     struct graph *graph;               // what the camera's views have in common
     const struct board_profile *board; // static
 };
@@ -81,8 +84,9 @@ void channel_close(struct channel *channel);
 bool channel_has_old_encoder(const struct channel *channel);
 void channel_end_old_encoder(struct channel *channel);
 
-// Lane thread. To be called before the first of a camera's channels runs a frame: notes whether
-// somebody watches, and there is an encoder for it, for all of that frame, and returns it.
+// Lane thread. To be called before the first of a camera's channels runs a frame: notes for all of
+// that frame whether somebody watches, and there is an encoder for it, or wants a snapshot, or
+// wanted one a second ago. Returns whether it is so.
 bool channel_begin(struct channel *channel);
 // Lane thread. Frames come from another source now, or after a pause: the next one is not compared
 // with the one before, and where no encoder worked one is looked for again.
@@ -90,7 +94,8 @@ void channel_forget(struct channel *channel);
 // Lane thread. Begins the picture of one frame if somebody watches. What the GPU computes is only
 // queued, and the frame then belongs to the GPU. -ENOTRECOVERABLE: the GPU failed.
 int channel_begin_picture(struct channel *channel, struct frame *frame, struct error *error);
-// Lane thread. Waits for the picture that was begun, if one was, and encodes it. -ENOTRECOVERABLE
+// Lane thread. Waits for the picture that was begun, if one was, encodes it where somebody watches,
+// and has the snapshots made of it that are wanted. -ENOTRECOVERABLE
 // as above. If the encoder fails, this view alone has no more pictures, until another is committed.
 int channel_end_picture(struct channel *channel, struct error *error);
 // Lane thread. Instead of channel_end_picture(), when the GPU is lost.
@@ -105,6 +110,9 @@ void channel_run_slate(struct channel *channel, int64_t seconds);
 // Any thread.
 void channel_set_watched(struct channel *channel, bool watched);
 void channel_want_key_frame(struct channel *channel);
+// A JPEG of 1 of 2^scale columns and rows, once, of the next picture. Where a picture is compared
+// with the one before it, the first after a pause, in which nothing moves, is left out.
+void channel_want_snapshot(struct channel *channel, unsigned scale);
 bool channel_is_watched(const struct channel *channel);
 // Fills in view `index` of the telemetry.
 void channel_describe(const struct channel *channel, struct link_telemetry *telemetry,

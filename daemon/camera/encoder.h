@@ -20,8 +20,8 @@
 // Frames inside an element, at most.
 #define ENCODER_FRAMES_INSIDE 2
 // How many frames there are for pictures that go to an encoder: those in it, one being computed,
-// one to spare.
-#define ENCODER_PICTURES (ENCODER_QUEUE_LENGTH + ENCODER_FRAMES_INSIDE + 2)
+// one being made into snapshots, one to spare.
+#define ENCODER_PICTURES (ENCODER_QUEUE_LENGTH + ENCODER_FRAMES_INSIDE + 3)
 
 struct encoder;
 

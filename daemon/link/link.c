@@ -17,6 +17,7 @@
 struct chunk {
     struct chunk *next;
     size_t size, sent;
+    bool jpeg; // does not count
     uint8_t bytes[];
 };
 
@@ -29,6 +30,7 @@ struct link {
     pthread_mutex_t lock; // guards the queue
     struct chunk *head, **tail;
     size_t queued_bytes;
+    bool jpeg_waits;
 
     // Receiver's thread only.
     struct link_header header;
@@ -101,15 +103,15 @@ static ssize_t socket_send(int fd, struct iovec *pieces, int count)
 }
 
 // Copies the bytes of `pieces` behind the first `skip` into one chunk at the end of the queue.
-static int queue_append(struct link *link, const struct iovec *pieces, int count, size_t total,
-                        size_t skip)
+static int queue_append(struct link *link, bool jpeg, const struct iovec *pieces, int count,
+                        size_t total, size_t skip)
 {
     struct chunk *chunk = malloc(sizeof *chunk + total - skip);
 
     if (!chunk) {
         return -ENOMEM;
     }
-    *chunk = (struct chunk){.size = total - skip};
+    *chunk = (struct chunk){.size = total - skip, .jpeg = jpeg};
     uint8_t *to = chunk->bytes;
     for (int i = 0; i < count; i++) {
         size_t hidden = skip < pieces[i].iov_len ? skip : pieces[i].iov_len;
@@ -122,13 +124,16 @@ static int queue_append(struct link *link, const struct iovec *pieces, int count
     }
     *link->tail = chunk;
     link->tail = &chunk->next;
-    link->queued_bytes += chunk->size;
+    link->queued_bytes += jpeg ? 0 : chunk->size;
+    link->jpeg_waits |= jpeg;
     return 0;
 }
 
-static int send_locked(struct link *link, struct iovec *pieces, int count, size_t total,
-                       size_t queue_limit)
+static int send_locked(struct link *link, enum link_type type, struct iovec *pieces, int count,
+                       size_t total)
 {
+    size_t limit = link->queue_limit + (type == LINK_EVENT ? LINK_EVENTS_BYTES : 0);
+    bool jpeg = type == LINK_JPEG;
     ssize_t sent = 0;
 
     if (!link->head) {
@@ -139,11 +144,11 @@ static int send_locked(struct link *link, struct iovec *pieces, int count, size_
         if ((size_t)sent == total) {
             return 0;
         }
-    } else if (link->queued_bytes + total > queue_limit) {
+    } else if (jpeg ? link->jpeg_waits : link->queued_bytes + total > limit) {
         return -ENOBUFS;
     }
     // A message that has begun must be finished, whatever the limit says.
-    return queue_append(link, pieces, count, total, (size_t)sent);
+    return queue_append(link, jpeg, pieces, count, total, (size_t)sent);
 }
 
 int link_send(struct link *link, enum link_type type, uint32_t view, const struct iovec *pieces,
@@ -165,9 +170,8 @@ int link_send(struct link *link, enum link_type type, uint32_t view, const struc
     }
     header.size = (uint32_t)size;
 
-    size_t limit = link->queue_limit + (type == LINK_EVENT ? LINK_EVENTS_BYTES : 0);
     pthread_mutex_lock(&link->lock);
-    int r = send_locked(link, all, count + 1, sizeof header + size, limit);
+    int r = send_locked(link, type, all, count + 1, sizeof header + size);
     bool waiting = link->head != NULL;
     pthread_mutex_unlock(&link->lock);
     if (waiting && link->wake) {
@@ -207,8 +211,9 @@ int link_flush(struct link *link)
             break;
         }
         chunk->sent += (size_t)sent;
-        link->queued_bytes -= (size_t)sent;
+        link->queued_bytes -= chunk->jpeg ? 0 : (size_t)sent;
         if (chunk->sent == chunk->size) {
+            link->jpeg_waits &= !chunk->jpeg;
             link->head = chunk->next;
             free(chunk);
         }

@@ -14,6 +14,7 @@
 #define LINK_STAGES_MAX 24
 #define LINK_KERNELS_MAX 24
 #define LINK_PAYLOAD_MAX (16u << 20)
+#define LINK_SCALES 4                     // of snapshots: all columns and rows, 1 of 2, of 4, of 8
 #define LINK_WITHOUT_ENCODER "none works" // the encoder of a view that has none and gets none
 
 enum link_type {
@@ -23,6 +24,9 @@ enum link_type {
     LINK_VIEW_START,    // .view is watched now; begins with a key frame
     LINK_VIEW_STOP,     // nobody watches .view any more
     LINK_KEY_FRAME,     // make the next frame of .view a key frame
+    LINK_SNAPSHOT,      // make a JPEG of the next picture of .view, which is computed for it;
+                        // payload: uint32_t, the scale, 1 of 2^n columns and rows. Asking again
+                        // before it came changes nothing; one that cannot be sent is left out.
     LINK_TRY_GPU,       // a process that computes on the CPU may try the GPU now; payload: the word
                         // of the backend wanted ("auto", "cuda")
     LINK_TUNE,          // payload: link_tune; begin to tune block sizes, or stop
@@ -30,6 +34,7 @@ enum link_type {
     LINK_HELLO,       // payload: the version string
     LINK_SLATE,       // .view: one of two consecutive IDR access units of the NO SIGNAL slate
     LINK_ACCESS_UNIT, // .view: one encoded frame; payload: link_access_unit, then Annex B bytes
+    LINK_JPEG,        // .view: a snapshot; payload: link_jpeg, then the JPEG
     LINK_TELEMETRY,   // payload: link_telemetry; once a second and on every change of state. Its
                       // arrival is the camera process's sign of progress.
     LINK_FATAL,       // payload: one sentence; the process ends because no retry can help
@@ -74,6 +79,13 @@ struct link_access_unit {
     uint8_t key_frame;
     uint8_t slate; // NO SIGNAL picture, not a live frame
     uint8_t reserved[6];
+};
+
+struct link_jpeg {
+    int64_t captured_ns; // the frame's pts
+    uint64_t sequence;   // of the frame
+    uint32_t scale;      // as asked for
+    uint32_t reserved;
 };
 
 enum link_camera_state {

@@ -15,9 +15,7 @@ static const struct colour_space bt601_limited = {
     .u_blue = 2116026,
 };
 
-static const struct {
-    double red, blue;
-} weights[COLOUR_MATRIX_COUNT] = {
+static const struct colour_weights weights[COLOUR_MATRIX_COUNT] = {
     [COLOUR_MATRIX_BT601] = {0.299, 0.114}, // H.273 5 and 6
     {0.2126, 0.0722},                       // 1, BT.709
     {0.30, 0.11},                           // 4, FCC
@@ -30,6 +28,11 @@ unsigned colour_matrix_number(uint32_t matrix)
     static const uint8_t numbers[] = {[1] = 1, [4] = 2, [7] = 3, [9] = 4, [10] = 4};
 
     return matrix < sizeof numbers ? numbers[matrix] : COLOUR_MATRIX_BT601;
+}
+
+struct colour_weights colour_weights_of(uint32_t matrix)
+{
+    return weights[colour_matrix_number(matrix)];
 }
 
 static int32_t fixed(double factor)

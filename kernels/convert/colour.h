@@ -27,6 +27,12 @@ struct colour_space {
 // `matrix` is H.273's.
 unsigned colour_matrix_number(uint32_t matrix);
 
+// Kr and Kb of a matrix.
+struct colour_weights {
+    double red, blue;
+};
+struct colour_weights colour_weights_of(uint32_t matrix);
+
 struct colour_space colour_space_of(unsigned matrix_number, enum frame_range range);
 // Of the NV12 that views show a camera's picture in: RGB becomes limited range.
 struct colour_space colour_space_of_camera(const struct frame_layout *camera);

@@ -362,6 +362,8 @@ void status_add_mount(struct facts *facts, const struct mount_facts *mount)
                     "Frames the camera process encoded.");
     facts_add_count(facts, "dropped", statistics->dropped, "edged_encoded_dropped_total",
                     "Frames computed or encoded too late to be sent.");
+    facts_add_count(facts, "snapshots", statistics->snapshots, "edged_snapshots_total",
+                    "JPEGs made because somebody asked for one, one for all who do.");
     facts_add_count(facts, "bad_timestamps", statistics->bad_timestamps,
                     "edged_bad_timestamps_total",
                     "Access units that claimed to be captured in the future or over 10 s ago.");

@@ -25,6 +25,7 @@ struct stream {
     unsigned description_version; // counts their changes
     struct ring ring;
     struct demand demand;
+    struct stills stills;
 
     // Two consecutive key frames of the NO SIGNAL picture, shown in turn: two, because consecutive
     // IDR pictures of a stream must differ in idr_pic_id. References.
@@ -37,6 +38,13 @@ struct stream {
     int64_t first_slate_ns;     // when readers that got nothing are to have a slate
     struct stream_statistics statistics;
 };
+
+static void want_still(void *context)
+{
+    struct stream *stream = context;
+
+    demand_report(&stream->demand);
+}
 
 int stream_new(const char *path, const struct payloader_ops *payloader, uint32_t bitrate_kbps,
                struct stream **ret_stream)
@@ -51,6 +59,7 @@ int stream_new(const char *path, const struct payloader_ops *payloader, uint32_t
     snprintf(stream->path, sizeof stream->path, "%s", path);
     ring_init(&stream->ring, 0);
     stream->demand.stream = stream;
+    stills_init(&stream->stills, want_still, stream);
     stream_set_bitrate(stream, bitrate_kbps);
     *ret_stream = stream;
     return 0;
@@ -68,6 +77,7 @@ void stream_unref(struct stream *stream)
         return;
     }
     demand_finish(&stream->demand);
+    stills_finish(&stream->stills);
     g_clear_handle_id(&stream->slate_timer, g_source_remove);
     ring_finish(&stream->ring);
     unit_unref(stream->next_slate);
@@ -227,8 +237,14 @@ static gboolean on_slate_timer(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
+struct stills *stream_stills(struct stream *stream)
+{
+    return &stream->stills;
+}
+
 void stream_interrupt(struct stream *stream)
 {
+    stills_drop(&stream->stills);
     interrupt(stream);
     g_clear_handle_id(&stream->slate_timer, g_source_remove);
     on_slate_timer(stream);
@@ -470,6 +486,7 @@ void stream_count(const struct stream *stream, struct stream_statistics *ret_sta
 {
     *ret_statistics = stream->statistics;
     ret_statistics->dropped += stream->ring.skipped;
+    ret_statistics->snapshots = stream->stills.count;
     if (clock_now_ns() - stream->statistics.window_began_ns > 2 * NS_PER_S) {
         ret_statistics->bitrate_kbps = 0;
     }

@@ -9,6 +9,7 @@
 #include "daemon/front/stream/demand.h"
 #include "daemon/front/stream/payloader.h"
 #include "daemon/front/stream/reader.h"
+#include "daemon/front/stream/stills.h"
 #include "daemon/link/messages.h"
 
 #include <stdbool.h>
@@ -31,6 +32,7 @@ struct stream_statistics {
     uint64_t access_units, key_frames, bytes;
     uint64_t encoded;        // by the camera process
     uint64_t dropped;        // by the camera process, and of what is kept for readers
+    uint64_t snapshots;      // JPEGs made by the camera process
     uint64_t bad_timestamps; // of access units that claim an impossible time of capture
     char encoder[24], governor[24];
     int64_t window_began_ns; // of the running second
@@ -59,6 +61,8 @@ int stream_take_access_unit(struct stream *stream, uint8_t *payload, size_t size
 // Takes over `payload` (malloc'd, Annex B) as a slate key frame; the newest two are kept. Errors as
 // above.
 int stream_take_slate(struct stream *stream, uint8_t *payload, size_t size);
+// Its JPEGs, which the stream owns: who waits for one holds a reference to the stream.
+struct stills *stream_stills(struct stream *stream);
 // The camera process is gone: the slates play, at once and twice a second, until the next key frame
 // arrives. The stream does the same by itself when it is watched and no access unit came for longer
 // than freshness_left_ns() allows (the process hangs).

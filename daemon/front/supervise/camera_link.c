@@ -9,11 +9,13 @@
 
 #define CAMERA_LINK_QUEUE_BYTES (1u << 20)
 #define AHEAD_MAX_NS (10 * NS_PER_S) // how far from now a frame's time may be
+#define SNAPSHOT_NS NS_PER_S         // after which one that has not come is asked for again
 
 struct linked_view {
-    struct stream *stream; // borrowed
-    uint32_t number;       // what messages call it, from 1 on
-    bool watched;          // as told to the process
+    struct stream *stream;         // borrowed
+    uint32_t number;               // what messages call it, from 1 on
+    bool watched;                  // as told to the process
+    int64_t asked_ns[LINK_SCALES]; // when a snapshot was asked for that has not come; 0: none
 };
 
 struct camera_link {
@@ -55,6 +57,42 @@ static struct linked_view *find_stream(struct camera_link *link, const struct st
         }
     }
     return NULL;
+}
+
+static gboolean on_writable(gint fd, GIOCondition condition, gpointer data)
+{
+    struct camera_link *link = data;
+
+    (void)fd;
+    (void)condition;
+    // A broken pipe shows up on the reading side too, where it is handled.
+    if (link_flush(link->link) == 0 && link_wants_write(link->link)) {
+        return G_SOURCE_CONTINUE;
+    }
+    link->write_watch = 0;
+    return G_SOURCE_REMOVE;
+}
+
+static int send_pieces(struct camera_link *link, enum link_type type, uint32_t view,
+                       const struct iovec *pieces, int count)
+{
+    int r = link_send(link->link, type, view, pieces, count);
+
+    if (!link->write_watch && link_wants_write(link->link)) {
+        link->write_watch =
+            g_unix_fd_add(link_fd(link->link), G_IO_OUT | G_IO_ERR, on_writable, link);
+    }
+    return r;
+}
+
+// A message is lost only when the process does not read, and such a process is noticed by its
+// silence.
+static int send_bytes(struct camera_link *link, enum link_type type, uint32_t view,
+                      const void *bytes, size_t size)
+{
+    const struct iovec piece = {(void *)bytes, size};
+
+    return send_pieces(link, type, view, &piece, size > 0);
 }
 
 static int handle_hello(struct camera_link *link, const struct link_message *message)
@@ -201,6 +239,40 @@ static int handle_tune(struct camera_link *link, const struct link_message *mess
     return 0;
 }
 
+// Asks for the snapshots that somebody waits for.
+static void ask_for_snapshots(struct camera_link *link, struct linked_view *view)
+{
+    unsigned wanted = stills_wanted(stream_stills(view->stream));
+    int64_t now_ns = clock_now_ns();
+
+    for (uint32_t scale = 0; scale < LINK_SCALES; scale++) {
+        if (wanted >> scale & 1 &&
+            (!view->asked_ns[scale] || now_ns - view->asked_ns[scale] >= SNAPSHOT_NS)) {
+            view->asked_ns[scale] = now_ns;
+            send_bytes(link, LINK_SNAPSHOT, view->number, &scale, sizeof scale);
+        }
+    }
+}
+
+static int handle_snapshot(struct camera_link *link, struct link_message *message)
+{
+    struct linked_view *view = find_number(link, message->header.view);
+    unsigned scale;
+
+    if (!view) {
+        return 0;
+    }
+    stream_ref(view->stream); // the last who waits may hold it
+    int r = stills_take(stream_stills(view->stream), TAKE(message->payload), message->header.size,
+                        &scale);
+    if (r == 0) {
+        view->asked_ns[scale] = 0;
+        ask_for_snapshots(link, view);
+    }
+    stream_unref(view->stream);
+    return r < 0 ? reject(link, "snapshot", message->header.size) : 0;
+}
+
 static int handle_encoder_hung(struct camera_link *link, const struct link_message *message)
 {
     uint32_t encoder;
@@ -231,6 +303,8 @@ static int on_message(void *context, struct link_message *message)
     case LINK_SLATE:
     case LINK_ACCESS_UNIT:
         return handle_video(link, message);
+    case LINK_JPEG:
+        return handle_snapshot(link, message);
     case LINK_EVENT:
         return handle_event(link, message);
     case LINK_TUNE_PROGRESS:
@@ -274,42 +348,6 @@ static gboolean on_readable(gint fd, GIOCondition condition, gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-static gboolean on_writable(gint fd, GIOCondition condition, gpointer data)
-{
-    struct camera_link *link = data;
-
-    (void)fd;
-    (void)condition;
-    // A broken pipe shows up on the reading side too, where it is handled.
-    if (link_flush(link->link) == 0 && link_wants_write(link->link)) {
-        return G_SOURCE_CONTINUE;
-    }
-    link->write_watch = 0;
-    return G_SOURCE_REMOVE;
-}
-
-static int send_pieces(struct camera_link *link, enum link_type type, uint32_t view,
-                       const struct iovec *pieces, int count)
-{
-    int r = link_send(link->link, type, view, pieces, count);
-
-    if (!link->write_watch && link_wants_write(link->link)) {
-        link->write_watch =
-            g_unix_fd_add(link_fd(link->link), G_IO_OUT | G_IO_ERR, on_writable, link);
-    }
-    return r;
-}
-
-// A message is lost only when the process does not read, and such a process is noticed by its
-// silence.
-static int send_bytes(struct camera_link *link, enum link_type type, uint32_t view,
-                      const void *bytes, size_t size)
-{
-    const struct iovec piece = {(void *)bytes, size};
-
-    return send_pieces(link, type, view, &piece, size > 0);
-}
-
 int camera_link_configure(struct camera_link *link, const struct link_configuration *configuration,
                           const char *text, struct stream *const *streams, size_t count)
 {
@@ -321,7 +359,8 @@ int camera_link_configure(struct camera_link *link, const struct link_configurat
         struct stream *stream = streams[i];
         const struct linked_view *known = find_stream(link, stream);
 
-        views[i] = known ? *known : (struct linked_view){stream, ++link->numbers, false};
+        views[i] =
+            known ? *known : (struct linked_view){.stream = stream, .number = ++link->numbers};
         head.views[i] = views[i].number;
     }
     link->view_count = count;
@@ -386,6 +425,7 @@ void camera_link_update(struct camera_link *link, const struct stream *stream, b
     } else if (watched && key_frame) {
         send_bytes(link, LINK_KEY_FRAME, view->number, NULL, 0);
     }
+    ask_for_snapshots(link, view);
 }
 
 void camera_link_try_gpu(struct camera_link *link, const char *backend)

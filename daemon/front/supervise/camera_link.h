@@ -48,7 +48,7 @@ int camera_link_configure(struct camera_link *link, const struct link_configurat
 void camera_link_free(struct camera_link *link);
 
 // Tells the process whether `stream` is watched, if that changed, else asks for a key frame if
-// `key_frame` is set and somebody watches.
+// `key_frame` is set and somebody watches; and for the snapshots that somebody waits for.
 void camera_link_update(struct camera_link *link, const struct stream *stream, bool key_frame);
 // The process may try the GPU; `backend` is the word of the configuration ("auto").
 void camera_link_try_gpu(struct camera_link *link, const char *backend);

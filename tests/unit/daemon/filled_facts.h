@@ -111,6 +111,7 @@ static inline void add_edges_mount(struct facts *facts)
                        .bytes = 123456789012,
                        .encoded = 905,
                        .dropped = 5,
+                       .snapshots = 12,
                        .bad_timestamps = 6},
     };
 

@@ -312,6 +312,7 @@ static const struct {
     {"mounts[0].bytes", 123456789012, "edged_stream_bytes_total" VIEW},
     {"mounts[0].encoded", 905, "edged_encoded_total" VIEW},
     {"mounts[0].dropped", 5, "edged_encoded_dropped_total" VIEW},
+    {"mounts[0].snapshots", 12, "edged_snapshots_total" VIEW},
     {"mounts[0].bad_timestamps", 6, "edged_bad_timestamps_total" VIEW},
     {"mounts[0].latency_ms.capture_to_rtp.p50", 4.9, NULL},
     {"mounts[0].latency_ms.capture_to_rtp.p95", 5.53, NULL},
