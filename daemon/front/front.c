@@ -59,6 +59,14 @@ static char *refuse_filter(void *context, enum config_role role, const char *cam
     return event_feed_refuse(((struct front *)context)->config, role, camera, region);
 }
 
+static struct stream *find_view(void *context, enum config_role role, const char *camera,
+                                const char *view, char **ret_refusal)
+{
+    const struct front *front = context;
+
+    return front_status_find_view(front->cameras, role, camera, view, ret_refusal);
+}
+
 static void on_motion(void *context, const struct motion_event *event)
 {
     const struct front *front = context;
@@ -317,6 +325,7 @@ static int open_addresses(struct front *front, struct error *error)
                                         .refuse = refuse_filter,
                                         .tune = tune,
                                         .stop_tune = stop_tune,
+                                        .find_view = find_view,
                                         .context = front};
     int r = rtsp_server_new(front->config, front->account, error, &front->server);
 

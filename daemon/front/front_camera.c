@@ -192,6 +192,27 @@ static bool shows(const struct front_camera *camera, size_t view, enum config_ro
     return camera->views[view].role <= role;
 }
 
+struct stream *front_camera_find_stream(const struct front_camera *camera, enum config_role role,
+                                        const char *view)
+{
+    for (size_t i = 0; i < camera->view_count; i++) {
+        if (shows(camera, i, role) && (!view || strcmp(camera->views[i].name, view) == 0)) {
+            return camera->views[i].stream;
+        }
+    }
+    return NULL;
+}
+
+void front_camera_list_views(const struct front_camera *camera, enum config_role role,
+                             GString *text)
+{
+    for (size_t i = 0; i < camera->view_count; i++) {
+        if (shows(camera, i, role)) {
+            g_string_append_printf(text, "%s\"%s\"", text->len ? ", " : "", camera->views[i].name);
+        }
+    }
+}
+
 static size_t count_shown(const struct front_camera *camera, enum config_role role)
 {
     size_t count = 0;

@@ -30,6 +30,13 @@ struct stream *front_camera_first_stream(const struct front_camera *camera);
 size_t front_camera_view_count(const struct front_camera *camera);
 // The path of a view ("/front/edges"); borrowed.
 const char *front_camera_view_path(const struct front_camera *camera, size_t view);
+// The stream of the view of that name, NULL: of the first, among those that `role` is shown;
+// borrowed. NULL: there is none.
+struct stream *front_camera_find_stream(const struct front_camera *camera, enum config_role role,
+                                        const char *view);
+// Adds the names of those views, each in quotes, behind a comma where the text is not empty.
+void front_camera_list_views(const struct front_camera *camera, enum config_role role,
+                             GString *text);
 bool front_camera_is_watched(const struct front_camera *camera);
 
 // A role is shown the views that it may watch, and the cameras with such a view; an administrator

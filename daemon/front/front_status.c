@@ -102,6 +102,55 @@ char *front_status_list_mounts(const GPtrArray *cameras, const struct rtsp_serve
     return g_strconcat(list, more ? " and more" : "", NULL);
 }
 
+// Of a camera that is shown the views, else the cameras.
+static char *refuse_view(const GPtrArray *cameras, enum config_role role, const char *camera,
+                         const char *view)
+{
+    GString *views = g_string_new(NULL), *names = g_string_new(NULL);
+
+    for (guint i = 0; i < cameras->len; i++) {
+        const struct front_camera *each = g_ptr_array_index(cameras, i);
+        const char *name = front_camera_name(each);
+
+        if (!front_camera_find_stream(each, role, NULL)) {
+            continue;
+        }
+        g_string_append_printf(names, "%s\"%s\"", names->len ? ", " : "", name);
+        if (!camera || strcmp(name, camera) == 0) {
+            front_camera_list_views(each, role, views);
+        }
+    }
+    bool of_view = views->len > 0;
+    char *text = g_strdup_printf("there is no %s \"%s\"; there is %s", of_view ? "view" : "camera",
+                                 of_view  ? view
+                                 : camera ? camera
+                                          : "",
+                                 of_view      ? views->str
+                                 : names->len ? names->str
+                                              : "none");
+    g_string_free(views, TRUE);
+    g_string_free(names, TRUE);
+    return text;
+}
+
+struct stream *front_status_find_view(const GPtrArray *cameras, enum config_role role,
+                                      const char *camera, const char *view, char **ret_refusal)
+{
+    for (guint i = 0; i < cameras->len; i++) {
+        const struct front_camera *each = g_ptr_array_index(cameras, i);
+
+        if (!camera || strcmp(front_camera_name(each), camera) == 0) {
+            struct stream *stream = front_camera_find_stream(each, role, view);
+
+            if (stream) {
+                return stream;
+            }
+        }
+    }
+    *ret_refusal = refuse_view(cameras, role, camera, view);
+    return NULL;
+}
+
 char *front_status_line(const GPtrArray *cameras, struct rtsp_server *server, bool refused)
 {
     unsigned viewers = rtsp_server_count_viewers(server, NULL);

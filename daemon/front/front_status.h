@@ -21,6 +21,11 @@ char *front_status_text(const GPtrArray *cameras, const struct front_network *ne
 char *front_status_list_mounts(const GPtrArray *cameras, const struct rtsp_server *server,
                                enum config_role role);
 
+// The view of these names that `role` may watch, NULL: any; the first that fits; borrowed. NULL:
+// there is none, and *ret_refusal says what there is, which the caller g_free()s.
+struct stream *front_status_find_view(const GPtrArray *cameras, enum config_role role,
+                                      const char *camera, const char *view, char **ret_refusal);
+
 // "2 cameras, 3 viewers, front 30.0 fps, back no signal"; `refused`: the last reload was. The
 // caller g_free()s it.
 char *front_status_line(const GPtrArray *cameras, struct rtsp_server *server, bool refused);

@@ -128,9 +128,29 @@ def assert_is_chart(what, said):
     assert psnr >= 36, what  # 38 is what videoconvert makes; by another matrix it is 31
 
 
+def wait_snapshot(server):
+    """The first view's JPEG, red, green and blue."""
+
+    def look():
+        connection = daemon.UnixConnection(server.socket)
+        connection.request("GET", "/snapshot.jpg")
+        response = connection.getresponse()
+        body = response.read()
+        connection.close()
+        return response.status == 200 and body
+
+    bgr = cv2.imdecode(np.frombuffer(daemon.wait_for(look), np.uint8), cv2.IMREAD_COLOR)
+    return cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB)
+
+
 def assert_shows_chart(server, said):
-    """The streams of all encoders do."""
+    """The streams of all encoders do, and the JPEGs, whose colours are always the same."""
     server.wait_camera("front", lambda c: c["state"] == "live")
+    picture = wait_snapshot(server)
+    expected = chart(picture.shape[1], picture.shape[0])
+    psnr = pattern.psnr_db(np.array(middles(picture)), np.array(middles(expected)))
+    print(f"snapshot: {psnr:.1f} dB")
+    assert psnr >= 36
     for encoder in ENCODERS:
         assert_is_chart(server.url(f"/front/{encoder}"), said)
 

@@ -8,11 +8,12 @@
 #include "daemon/front/tuning.h"
 
 struct http_routes;
+struct stream;
 
 // What the server calls in the front; it g_free()s the texts that they return. `status` and
 // `list_mounts` are front_status_text() and front_status_list_mounts(). `reload` loads the
 // configuration again and returns the verdict as JSON. `refuse` is event_feed_refuse(), `tune` and
-// `stop_tune` are tuning_begin() and tuning_stop().
+// `stop_tune` are tuning_begin() and tuning_stop(), `find_view` is front_status_find_view().
 //
 // Over TCP each role is shown only the cameras and views that it may watch; everyone who can open
 // the control socket is shown all.
@@ -24,6 +25,8 @@ struct control_front {
     int (*tune)(void *context, const struct tuning_request *request,
                 const struct tuning_reader *reader, struct error *error);
     void (*stop_tune)(void *context);
+    struct stream *(*find_view)(void *context, enum config_role role, const char *camera,
+                                const char *view, char **ret_refusal);
     void *context;
 };
 

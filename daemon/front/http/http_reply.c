@@ -240,6 +240,41 @@ CONTROL_RESULT http_stream_begin(struct http_server *server, struct MHD_Connecti
     return send_response(connection, MHD_HTTP_OK, content_type, headers, count, response);
 }
 
+CONTROL_RESULT http_wait(struct http_server *server, const struct http_request *request,
+                         const struct http_stream_source *source, struct http_stream **ret_stream)
+{
+    struct http_stream *stream = g_new0(struct http_stream, 1);
+
+    stream->server = server;
+    stream->connection = request->connection;
+    stream->source = *source;
+    g_ptr_array_add(http_server_streams(server), stream);
+    *request->waiting = (struct http_waiting){drop_stream, stream};
+    suspend(stream);
+    *ret_stream = stream;
+    return MHD_YES;
+}
+
+static void keep_source(void *context)
+{
+    (void)context;
+}
+
+void *http_take_waiting(const struct http_request *request)
+{
+    struct http_stream *stream = request->waiting->context;
+    void *context;
+
+    if (!stream) {
+        return NULL;
+    }
+    context = stream->source.context;
+    stream->source.release = keep_source;
+    drop_stream(stream);
+    *request->waiting = (struct http_waiting){0};
+    return context;
+}
+
 void http_streams_end(const struct http_server *server)
 {
     GPtrArray *streams = http_server_streams(server);

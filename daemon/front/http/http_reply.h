@@ -61,6 +61,16 @@ CONTROL_RESULT http_stream_begin(struct http_server *server, struct MHD_Connecti
                                  struct http_stream **ret_stream);
 // There may be something to send.
 void http_stream_wake(struct http_stream *stream);
+
+// For a reply that is not known yet. The request waits, with its connection suspended, until
+// http_stream_wake(); then its route is asked again, and has to reply. Of the source `release` and
+// `context` count: a client that goes away while it waits releases it. *ret_stream is borrowed, as
+// above, until http_take_waiting().
+CONTROL_RESULT http_wait(struct http_server *server, const struct http_request *request,
+                         const struct http_stream_source *source, struct http_stream **ret_stream);
+// The context of a request that has waited, which is the caller's again: it is not released. NULL:
+// the request is new.
+void *http_take_waiting(const struct http_request *request);
 // Lets every stream of the server send what it has and end: MHD_stop_daemon() takes no suspended
 // connections.
 void http_streams_end(const struct http_server *server);

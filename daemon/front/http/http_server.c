@@ -43,6 +43,7 @@ struct http_connection {
     bool headers_seen;        // of that request
     GString *body;            // of that request, up to HTTP_BODY_MAX_BYTES; owned
     size_t body_bytes;        // that came
+    struct http_waiting waiting;
     struct account_login login;
 };
 
@@ -215,6 +216,10 @@ static void on_replied(void *context, struct MHD_Connection *with, void **reques
     (void)context, (void)request, (void)code;
     if (connection) {
         connection->waiting_since_ns = clock_now_ns();
+        if (connection->waiting.drop) {
+            connection->waiting.drop(connection->waiting.context);
+        }
+        connection->waiting = (struct http_waiting){0};
     }
 }
 
@@ -230,6 +235,7 @@ static struct http_request describe(struct http_connection *connection, struct M
         .login = &connection->login,
         .body = connection->body->str,
         .body_size = connection->body_bytes,
+        .waiting = &connection->waiting,
     };
 }
 

@@ -29,6 +29,12 @@
 
 struct http_server;
 
+// What a request waits for whose reply is not known yet; see http_wait(). All 0: for nothing.
+struct http_waiting {
+    void (*drop)(void *context); // called where the request ends without a reply
+    void *context;
+};
+
 struct http_request {
     struct MHD_Connection *connection; // borrowed, as all here
     const char *method, *path;         // without the query, decoded
@@ -39,6 +45,7 @@ struct http_request {
     // there, and the size tells.
     const char *body;
     size_t body_size;
+    struct http_waiting *waiting;
 };
 
 // Both return what a handler of libmicrohttpd returns.
@@ -46,7 +53,7 @@ struct http_handler {
     // Called with the headers, before a body is read. Replies to a request that is refused, and
     // sets *ret_refused.
     CONTROL_RESULT (*refuse)(void *context, const struct http_request *request, bool *ret_refused);
-    // Called once the request is complete, with its body.
+    // Called once the request is complete, with its body; once more after a wait.
     CONTROL_RESULT (*reply)(void *context, const struct http_request *request);
     void *context;
 };

@@ -1,5 +1,6 @@
 #include "daemon/front/http/routes.h"
 
+#include "daemon/front/http/pictures.h"
 #include "daemon/front/http/tune_route.h"
 
 #include <glib.h>
@@ -101,6 +102,10 @@ static const struct http_route {
     {"GET", "/v1/status", CONFIG_ROLE_VIEWER, reply_status, "JSON: cameras, mounts, latency"},
     {"GET", "/v1/events", CONFIG_ROLE_VIEWER, reply_events,
      "motion in regions, as it begins and ends (server-sent events)"},
+    {"GET", "/snapshot.jpg", CONFIG_ROLE_VIEWER, pictures_reply_snapshot,
+     "a JPEG of a view: ?camera=&view=&scale=1/2"},
+    {"GET", "/stream.mjpg", CONFIG_ROLE_VIEWER, pictures_reply_stream,
+     "JPEGs of a view, one after the other: ?camera=&view=&scale=1/2&fps=5"},
     {"GET", "/metrics", CONFIG_ROLE_VIEWER, reply_metrics, "the same as status, for Prometheus"},
     {"POST", "/v1/reload", CONFIG_ROLE_OPERATOR, reply_reload,
      "loads the configuration again; the verdict is JSON"},
@@ -113,7 +118,7 @@ static CONTROL_RESULT reply_index(struct http_call *call)
     GString *text = g_string_new("edged " EDGED_VERSION "\n");
 
     for (size_t i = 0; i < ARRAY_LENGTH(routes_table); i++) {
-        g_string_append_printf(text, "%-5s %-12s %s\n", routes_table[i].method,
+        g_string_append_printf(text, "%-5s %-13s %s\n", routes_table[i].method,
                                routes_table[i].path, routes_table[i].help);
     }
     return control_reply(call->connection, MHD_HTTP_OK, "text/plain; charset=utf-8",

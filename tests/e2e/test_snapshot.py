@@ -1,0 +1,246 @@
+"""JPEGs of views over HTTP, as curl, a browser's img element, OpenCV, ffmpeg and the cameras of home
+automation ask for them."""
+
+import concurrent.futures
+import os
+import re
+import signal
+import subprocess
+import time
+
+import cv2
+import numpy as np
+import pytest
+
+import daemon
+import pattern
+from ports import free_port
+from test_http import write_users
+
+WIDTH, HEIGHT = 640, 360
+VIEWS = ["edges", "gray", {"name": "plain", "view": "camera"},
+         {"name": "moves", "view": "motion", "erode": 0}]
+
+
+@pytest.fixture
+def snapped(edged):
+    """An edged with every kind of picture, its API at .api."""
+
+    def start(**settings):
+        settings.setdefault("views", VIEWS)
+        port = free_port()
+        server = edged([daemon.camera(width=WIDTH, height=HEIGHT, **settings)],
+                       settings={"http": {"port": port}})
+        server.api = f"http://127.0.0.1:{port}"
+        server.wait_camera("front", lambda c: c["state"] == "live")
+        return server
+
+    return start
+
+
+def curl(url, *options):
+    """Status, headers by their names in small letters, body."""
+    result = subprocess.run(
+        ["curl", "-q", "-sS", "-i", "--noproxy", "*", "--max-time", str(daemon.PATIENCE_S), *options,
+         url], capture_output=True, check=True)
+    head, body = result.stdout.split(b"\r\n\r\n", 1)
+    while body.startswith(b"HTTP/1.1 "):  # the reply to a login
+        head, body = body.split(b"\r\n\r\n", 1)
+    lines = head.decode().split("\r\n")
+    headers = dict(line.lower().split(": ", 1) for line in lines[1:])
+    return int(lines[0].split()[1]), headers, body
+
+
+def decode(body):
+    """Blue, green and red, or a failure of the test."""
+    picture = cv2.imdecode(np.frombuffer(body, np.uint8), cv2.IMREAD_COLOR)
+    assert picture is not None, body[:200]
+    return picture
+
+
+def snapshot(server, query):
+    """A picture, asked for until there is one: a busy machine takes longer than a client waits."""
+
+    def look():
+        status, headers, body = curl(f"{server.api}/snapshot.jpg{query}")
+        assert status in (200, 503), body
+        return status == 200 and (headers, body)
+
+    headers, body = daemon.wait_for(look)
+    assert headers["content-type"] == "image/jpeg"
+    return decode(body), headers
+
+
+def full_range(luma):
+    """The luma of a limited picture as a JPEG has it."""
+    return np.clip(np.rint((luma.astype(float) - 16) * 255 / 219), 0, 255)
+
+
+def test_a_snapshot_shows_the_view_that_it_is_of(snapped):
+    """Of views that nobody watches; the first one by default. OpenCV takes the JPEG's colours for
+    BT.601 of full range, as everybody does."""
+    server = snapped()
+    for view in ("edges", "gray"):
+        picture, headers = snapshot(server, f"?view={view}" if view != "edges" else "")
+        assert (picture[..., 0] == picture[..., 2]).all()
+        limited = np.rint(16 + picture[..., 0].astype(float) * 219 / 255).astype(np.uint8)
+        number = pattern.read_number(limited, view)
+        expected = full_range(pattern.expected_luma(view, number, WIDTH, HEIGHT))
+        psnr = pattern.psnr_db(picture[..., 0], expected)
+        print(f"{view}: frame {number}, {psnr:.1f} dB")
+        assert psnr >= 30
+        assert headers["content-disposition"] == f'inline; filename="front-{view}.jpg"'
+        assert abs(time.time() - float(headers["x-timestamp"])) < daemon.PATIENCE_S
+    picture, _ = snapshot(server, "?camera=front&view=plain")
+    luma, chroma = pattern.frame(number, WIDTH, HEIGHT)[:2]
+    assert picture.shape == (HEIGHT, WIDTH, 3) and luma.shape == (HEIGHT, WIDTH)
+    moves, _ = snapshot(server, "?view=moves")
+    assert (moves[..., 2].astype(int) - moves[..., 1] > 100).any(), "nothing moves in it"
+    assert {m["path"]: m["encoded"] for m in server.status()["mounts"]} == {
+        f"/front/{view}": 0 for view in ("edges", "gray", "plain", "moves")}
+
+
+def test_smaller_snapshots_are_means_of_the_whole_one(snapped, tmp_path):
+    """Of a picture that stays the same."""
+    still = tmp_path / "still.png"
+    noise = np.random.default_rng(5).integers(0, 256, (9, 16, 3), np.uint8)
+    cv2.imwrite(str(still), cv2.resize(noise, (WIDTH, HEIGHT), interpolation=cv2.INTER_CUBIC))
+    server = snapped(
+        source="gstreamer", views=[{"name": "plain", "view": "camera"}],
+        pipeline=f"filesrc location={still} ! pngdec ! imagefreeze is-live=true ! videoconvert ! "
+        "video/x-raw,format=NV12,framerate=10/1")
+    whole, _ = snapshot(server, "?scale=1")
+    for word, divisor in (("1/2", 2), ("1/4", 4), ("1%2F8", 8)):
+        size = (WIDTH // divisor, HEIGHT // divisor)
+        small, _ = snapshot(server, f"?scale={word}")
+        expected = cv2.resize(whole, size, interpolation=cv2.INTER_AREA)
+        psnr = pattern.psnr_db(*(cv2.cvtColor(p, cv2.COLOR_BGR2GRAY) for p in (small, expected)))
+        print(f"{word}: {psnr:.1f} dB")
+        assert small.shape == expected.shape and psnr >= 30
+
+
+def test_what_cannot_be_had_is_said(snapped):
+    server = snapped()
+    for query, status, words in (
+        ("?scale=1/3", 400, "1, 1/2, 1/4 and 1/8"),
+        ("?view=edgs", 404, r'there is no view \"edgs\"; there is \"edges\", \"gray\"'),
+        ("?camera=back", 404, r'there is no camera \"back\"; there is \"front\"'),
+    ):
+        got, headers, body = curl(f"{server.api}/snapshot.jpg{query}")
+        assert (got, headers["content-type"]) == (status, "application/problem+json")
+        assert words in body.decode()
+    assert curl(f"{server.api}/stream.mjpg?fps=0")[0] == 400
+
+
+def test_the_slate_is_no_snapshot(edged):
+    port = free_port()
+    server = edged([daemon.camera(source="v4l2", device="/dev/null")], settings={"http": {"port": port}})
+    server.wait_camera("front", lambda c: c["state"] == "no signal")
+    for path in ("snapshot.jpg", "stream.mjpg"):
+        status, headers, body = curl(f"http://127.0.0.1:{port}/{path}")
+        assert (status, headers["retry-after"]) == (503, "1"), body
+        assert b"no picture of /front/edges" in body
+
+
+def test_twenty_who_ask_get_the_same_jpegs(snapped):
+    """No frame is made into more than one JPEG of a size."""
+    server = snapped(fps=10)
+    before = server.camera()["frames"]
+
+    def read_pictures():
+        connection = daemon.UnixConnection(server.socket)
+        connection.request("GET", "/stream.mjpg")
+        response = connection.getresponse()
+        assert response.status == 200
+        text = b""
+        while text.count(b"X-Timestamp") < 10:
+            text += response.read(4096)
+        connection.close()
+        return 10
+
+    with concurrent.futures.ThreadPoolExecutor(20) as pool:
+        got = sum(pool.map(lambda _: read_pictures(), range(20)))
+    mount, told = server.mount(), server.camera()["frames"]
+    frames = server.wait_camera("front", lambda c: c["frames"] > told)["frames"] - before
+    print(f"{got} pictures from {mount['snapshots']} JPEGs of {frames} frames")
+    assert 10 <= mount["snapshots"] <= frames
+    assert mount["encoded"] == 0
+    metrics = server.http_get("/metrics")
+    assert re.search(r'^edged_snapshots_total\{camera="front",view="edges"\} \d\d', metrics, re.M)
+
+
+def test_opencv_and_ffmpeg_play_the_stream(snapped):
+    server = snapped()
+    player = cv2.VideoCapture(f"{server.api}/stream.mjpg?view=gray&scale=1/2")
+    numbers = []
+    while len(numbers) < 5:
+        there, picture = player.read()
+        assert there and picture.shape == (HEIGHT // 2, WIDTH // 2, 3)
+        numbers.append(picture.tobytes())
+    player.release()
+    assert len(set(numbers)) == 5, "the same picture came again"
+    frames = subprocess.run(
+        ["ffmpeg", "-nostdin", "-loglevel", "error", "-f", "mpjpeg", "-i",
+         f"{server.api}/stream.mjpg?fps=20", "-frames:v", "5", "-f", "rawvideo", "-pix_fmt", "gray",
+         "-"], capture_output=True, check=True, timeout=daemon.PATIENCE_S).stdout
+    assert len(frames) == 5 * WIDTH * HEIGHT
+
+
+def test_a_slow_reader_gets_the_newest_pictures(snapped):
+    """Whoever reads nothing for a while goes on with a picture of now."""
+    server = snapped()
+    connection = daemon.UnixConnection(server.socket)
+    connection.request("GET", "/stream.mjpg")
+    response = connection.getresponse()
+    text = response.read(1000)
+    stalled = time.time()
+    made = server.mount()["snapshots"]
+    time.sleep(3)
+    assert server.mount()["snapshots"] - made < 20, "nobody took these"
+    resumed = time.time()
+    while not (stamps := [float(t) for t in re.findall(rb"X-Timestamp: ([\d.]+)", text)
+                          if float(t) > resumed]):
+        text += response.read(65536)
+    behind = [float(t) for t in re.findall(rb"X-Timestamp: ([\d.]+)", text) if float(t) <= resumed]
+    print(f"{len(behind)} pictures from before, then one of {stamps[0] - stalled:.1f} s later")
+    connection.close()
+
+
+def test_a_stream_ends_with_its_view(snapped):
+    server = snapped()
+    watcher = subprocess.Popen(["curl", "-sSN", f"{server.api}/stream.mjpg?view=gray"],
+                               stdout=subprocess.DEVNULL)
+    server.wait_mount("/front/gray", lambda m: m["snapshots"] > 5)
+    server.reload([daemon.camera(width=WIDTH, height=HEIGHT, views=["edges"])])
+    assert watcher.wait(daemon.PATIENCE_S) == 0
+
+
+def test_a_lost_camera_leaves_no_old_picture(snapped):
+    server = snapped()
+    snapshot(server, "")
+    os.kill(server.camera()["process"]["pid"], signal.SIGKILL)
+    server.wait_camera("front", lambda c: c["state"] == "live" and c["process"]["restarts"] == 1)
+    after = time.time()
+    _, headers = snapshot(server, "")
+    assert float(headers["x-timestamp"]) > after - 2
+
+
+def test_home_automation_logs_in_and_sees_what_it_may(edged, tmp_path):
+    """As Home Assistant's generic camera and motionEye ask: Digest, redirects followed, a limit of
+    10 s."""
+    users, port = tmp_path / "users", free_port()
+    write_users(users, vera="viewer", otto="operator")
+    safe = {"name": "safe", "view": "edges", "allow": ["operator"]}
+    server = edged([daemon.camera(views=[safe, "gray"])],
+                   settings={"http": {"port": port}, "rtsp": {"users": str(users)}})
+    server.api = f"http://127.0.0.1:{port}"
+    server.wait_camera("front", lambda c: c["state"] == "live")
+    for user, name in (("vera", "gray"), ("otto", "safe")):
+        _, headers, body = daemon.wait_for(lambda user=user: (
+            reply := curl(f"{server.api}/snapshot.jpg", "--digest", "-u", f"{user}:pass", "-L",
+                          "--max-time", "10"))[0] == 200 and reply)
+        decode(body)
+        assert f"front-{name}.jpg" in headers["content-disposition"]
+    status, _, body = curl(f"{server.api}/snapshot.jpg?view=safe", "--digest", "-u", "vera:pass")
+    assert status == 404 and b"safe" not in body.split(b"there is")[2]
+    assert curl(f"{server.api}/snapshot.jpg")[0] == 401
