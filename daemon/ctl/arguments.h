@@ -7,6 +7,7 @@
 // is not given.
 struct command_option {
     const char *name;  // without its dashes; NULL ends a table
+    char letter;       // for -b beside --batch; 0: none
     bool *flag;        // it takes no value and makes this true
     const char **text; // any value, borrowed from argv
     int *number;       // an integer from `minimum` to `maximum`

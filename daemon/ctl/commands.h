@@ -6,6 +6,8 @@ int ctl_setup(int argc, char **argv);
 // 1 also when edged does not answer; and for reload, when the configuration was refused.
 int ctl_status(int argc, char **argv);
 int ctl_reload(int argc, char **argv);
+// 0 when somebody typed q or a signal ended it.
+int ctl_top(int argc, char **argv);
 int ctl_passwd(int argc, char **argv);
 // 0 when a signal ended it.
 int ctl_watch(int argc, char **argv);

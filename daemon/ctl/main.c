@@ -18,6 +18,7 @@ static const struct command {
 } commands[] = {
     {"setup", "from nothing to a stream on the network", ctl_setup},
     {"status", "what the running edged does", ctl_status},
+    {"top", "the same as it changes, with what it costs", ctl_top},
     {"reload", "have edged load its configuration again", ctl_reload},
     {"passwd", "users and their passwords", ctl_passwd},
     {"watch", "motion in regions, as it begins and ends", ctl_watch},

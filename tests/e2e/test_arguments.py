@@ -6,7 +6,7 @@ import pytest
 
 from daemon import BUILD, EDGECTL, PATIENCE_S, environment
 
-COMMANDS = ["setup", "status", "reload", "passwd", "watch", "process", "events", "bench", "doctor",
+COMMANDS = ["setup", "status", "top", "reload", "passwd", "watch", "process", "events", "bench", "doctor",
             "support", "tune"]
 EVERY = [[BUILD / "edged"], [BUILD / "edged-camera"], [EDGECTL], *([EDGECTL, name] for name in COMMANDS)]
 
