@@ -217,7 +217,7 @@ TEST(test_two_marks_of_one_motion_share_the_frame_before)
         }
     }
     assert_count(&bed, STAGE_DIFFERENCE, 4, 4);
-    assert_count(&bed, STAGE_ERODE, 4, 4);
+    assert_count(&bed, STAGE_ERODE, 8, 0);
     assert_count(&bed, STAGE_MARK, 8, 0);
     for (size_t i = 0; i < 2; i++) {
         view_free(views[i]);
