@@ -225,6 +225,38 @@ def test_a_lost_camera_leaves_no_old_picture(snapped):
     assert float(headers["x-timestamp"]) > after - 2
 
 
+def test_a_reload_changes_the_quality_under_a_viewer(edged, watch):
+    """Of MJPEG over RTSP and of snapshots; the viewer loses nothing."""
+    port = free_port()
+
+    def camera(quality):
+        view = {"name": "edges", "view": "edges", "codec": "mjpeg", "jpeg_quality": quality}
+        return daemon.camera(width=WIDTH, height=HEIGHT, views=[view])
+
+    server = edged([camera(80)], settings={"http": {"port": port}})
+    server.api = f"http://127.0.0.1:{port}"
+    viewer = watch(server.url("/front/edges"), program="ffmpeg", size=(WIDTH, HEIGHT))
+    viewer.wait_numbers(10)
+    before = int(snapshot(server, "")[1]["content-length"])
+    server.reload([camera(10)])
+    daemon.wait_for(lambda: int(snapshot(server, "")[1]["content-length"]) < before / 2)
+    viewer.wait_after(time.monotonic_ns(), 10)
+    assert viewer.watching
+    server.assert_accounted(viewer)
+    assert server.mount()["encoder"] == "turbojpeg"
+
+
+def test_what_is_too_large_for_mjpeg_is_said_and_left_out(edged):
+    """Of a camera that does not do as it was told."""
+    server = edged([daemon.camera(
+        source="gstreamer", views=[{"name": "small", "view": "edges"},
+                                   {"name": "edges", "view": "edges", "codec": "mjpeg"}],
+        pipeline="videotestsrc is-live=true ! video/x-raw,format=NV12,width=2560,height=720")])
+    server.wait_stderr(r'view "edges": .*turbojpeg: got pictures of 2560x720, allowed for MJPEG are '
+                       "up to 2040x2040, going on without this view")
+    server.wait_camera("front", lambda c: c["state"] == "live")
+
+
 def test_home_automation_logs_in_and_sees_what_it_may(edged, tmp_path):
     """As Home Assistant's generic camera and motionEye ask: Digest, redirects followed, a limit of
     10 s."""
