@@ -291,6 +291,7 @@ struct config {
         char *address; // of a loopback where auth is unset and there are no users
         enum config_auth auth;
         char *users; // the file with them (users.h); "": the systemd credential rtsp.users, or none
+        char *tokens; // the same of programs; "": the systemd credential rtsp.tokens, or none
         int port;
         bool plain;        // whether `port` is served
         int tls_port;      // 0: none

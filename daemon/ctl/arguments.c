@@ -210,10 +210,11 @@ bool command_line_parse(const struct command_line *line, int argc, char **argv, 
     int r = take_all(line, argc, argv);
     argv[0] = command;
 
-    if (r == 0 && argc - optind == line->argument_count) {
+    int count = line->alone && *line->alone ? 0 : line->argument_count;
+    if (r == 0 && argc - optind == count) {
         return true;
     }
-    if (r == 0 && line->argument_count == 0) {
+    if (r == 0 && count == 0) {
         fprintf(stderr, "edgectl: %s takes no argument \"%s\"\n", line->command, argv[optind]);
     } else if (r == 0 && line->takes) {
         fprintf(stderr, "edgectl: %s takes %s\n", line->command, line->takes);

@@ -23,6 +23,7 @@ struct command_line {
     const char *usage;
     const struct command_option *options;
     int argument_count; // of what is no option
+    const bool *alone;  // the flag with which there is none of these; NULL: there is no such flag
     const char *takes;  // named when there are more or fewer, "one user"; NULL: their number is
 };
 

@@ -9,6 +9,8 @@ int ctl_reload(int argc, char **argv);
 // 0 when somebody typed q or a signal ended it.
 int ctl_top(int argc, char **argv);
 int ctl_passwd(int argc, char **argv);
+int ctl_token(int argc, char **argv);
+int ctl_page(int argc, char **argv);
 // 0 when a signal ended it.
 int ctl_watch(int argc, char **argv);
 int ctl_process(int argc, char **argv);

@@ -21,6 +21,8 @@ static const struct command {
     {"top", "the same as it changes, with what it costs", ctl_top},
     {"reload", "have edged load its configuration again", ctl_reload},
     {"passwd", "users and their passwords", ctl_passwd},
+    {"token", "programs that ask over HTTP, and their tokens", ctl_token},
+    {"page", "the address of edged's page for a browser", ctl_page},
     {"watch", "motion in regions, as it begins and ends", ctl_watch},
     {"process", "a view of a picture or a clip", ctl_process},
     {"events", "the motion events that a recording gives", ctl_events},

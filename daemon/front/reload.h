@@ -9,8 +9,9 @@
 // What a reload has brought; starts out as {0}. All owned.
 struct reload {
     struct config *config;
-    struct users *users; // NULL: none
-    char *changes;       // in one line, with what they cost; NULL: no memory to say
+    struct users *users;  // NULL: none
+    struct users *tokens; // the same
+    char *changes;        // in one line, with what they cost; NULL: no memory to say
 };
 
 // Loads the file of `verdict` and that of its users again, logs every problem and notes them there;
