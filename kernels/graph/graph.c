@@ -594,8 +594,9 @@ static void renew_difference(const struct graph *graph, struct graph_part *diffe
 
     for (unsigned i = 0; i < graph->count; i++) {
         const struct branch *branch = graph->branches[i];
+        const struct graph_part *own = difference_of(branch);
 
-        if (difference_of(branch) == difference && branch->start + 1 == difference->count) {
+        if (own && own == difference && branch->start + 1 == own->count) {
             before = branch->before;
         }
     }
