@@ -211,7 +211,8 @@ bool command_line_parse(const struct command_line *line, int argc, char **argv, 
     argv[0] = command;
 
     int count = line->alone && *line->alone ? 0 : line->argument_count;
-    if (r == 0 && argc - optind == count) {
+    int more = argc - optind - count;
+    if (r == 0 && more >= 0 && more <= line->optional_count) {
         return true;
     }
     if (r == 0 && count == 0) {

@@ -24,6 +24,7 @@ struct command_line {
     const struct command_option *options;
     int argument_count; // of what is no option
     const bool *alone;  // the flag with which there is none of these; NULL: there is no such flag
+    int optional_count; // of what may come before these
     const char *takes;  // named when there are more or fewer, "one user"; NULL: their number is
 };
 

@@ -8,6 +8,7 @@ int ctl_status(int argc, char **argv);
 int ctl_reload(int argc, char **argv);
 // 0 when somebody typed q or a signal ended it.
 int ctl_top(int argc, char **argv);
+int ctl_snapshot(int argc, char **argv);
 int ctl_passwd(int argc, char **argv);
 int ctl_token(int argc, char **argv);
 int ctl_page(int argc, char **argv);

@@ -20,6 +20,7 @@ static const struct command {
     {"status", "what the running edged does", ctl_status},
     {"top", "the same as it changes, with what it costs", ctl_top},
     {"reload", "have edged load its configuration again", ctl_reload},
+    {"snapshot", "a JPEG of a view", ctl_snapshot},
     {"passwd", "users and their passwords", ctl_passwd},
     {"token", "programs that ask over HTTP, and their tokens", ctl_token},
     {"page", "the address of edged's page for a browser", ctl_page},

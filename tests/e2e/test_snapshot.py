@@ -2,6 +2,7 @@
 automation ask for them."""
 
 import concurrent.futures
+import contextlib
 import os
 import re
 import signal
@@ -149,6 +150,13 @@ def test_twenty_who_ask_get_the_same_jpegs(snapped):
 
     def read_pictures():
         connection = daemon.UnixConnection(server.socket)
+
+        def connect():
+            with contextlib.suppress(BlockingIOError):  # too many wait to be accepted
+                connection.connect()
+                return True
+
+        daemon.wait_for(connect)
         connection.request("GET", "/stream.mjpg")
         response = connection.getresponse()
         assert response.status == 200
@@ -204,6 +212,39 @@ def test_a_slow_reader_gets_the_newest_pictures(snapped):
     behind = [float(t) for t in re.findall(rb"X-Timestamp: ([\d.]+)", text) if float(t) <= resumed]
     print(f"{len(behind)} pictures from before, then one of {stamps[0] - stalled:.1f} s later")
     connection.close()
+
+
+def edgectl_snapshot(server, *arguments):
+    return subprocess.run([daemon.EDGECTL, "snapshot", "--socket", server.socket, *arguments],
+                          capture_output=True, env=daemon.environment(), check=False,
+                          timeout=daemon.PATIENCE_S)
+
+
+def test_edgectl_writes_a_snapshot_whole_or_not_at_all(snapped, tmp_path):
+    server = snapped()
+    path = tmp_path / "front.jpg"
+    path.write_text("before")
+    path.chmod(0o444)
+
+    def taken(*arguments):
+        return daemon.wait_for(
+            lambda: (told := edgectl_snapshot(server, *arguments)).returncode == 0 and told)
+
+    taken(path)
+    assert decode(path.read_bytes()).shape == (HEIGHT, WIDTH, 3)
+    told = taken("front/plain", "--scale", "1/4", "-")
+    assert decode(told.stdout).shape == (HEIGHT // 4, WIDTH // 4, 3)
+    whole = path.read_bytes()
+    for arguments, words in (
+        (["edges", "--scale", "3", path], 'scale: got "3", allowed: 1, 1/2, 1/4 and 1/8'),
+        (["front/none", path], 'there is no view "none"; there is "edges", "gray"'),
+        (["gray", tmp_path / "nowhere/a.jpg"], "nowhere/a.jpg: cannot write there"),
+    ):
+        told = edgectl_snapshot(server, *arguments)
+        assert told.returncode == 1 and words in told.stderr.decode(), told.stderr
+    assert path.read_bytes() == whole and list(tmp_path.glob(".front*")) == []
+    assert edgectl_snapshot(server).returncode == 2
+    assert edgectl_snapshot(server, "a", "b", "c").returncode == 2
 
 
 def test_a_stream_ends_with_its_view(snapped):
