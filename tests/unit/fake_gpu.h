@@ -46,6 +46,22 @@ static inline void fake_gpu_play(const char *options)
     reset();
 }
 
+// Other options for the driver in use; what wait= holds goes on.
+static inline void fake_gpu_change(const char *options)
+{
+    void (*change)(const char *) = fake_gpu_find("fake_cuda_change");
+
+    change(options);
+}
+
+// Calls that wait= holds.
+static inline unsigned fake_gpu_waiting(void)
+{
+    unsigned (*waiting)(void) = fake_gpu_find("fake_cuda_waiting");
+
+    return waiting();
+}
+
 // Objects left; calls since fake_gpu_play().
 static inline unsigned fake_gpu_leaks(void)
 {

@@ -72,6 +72,15 @@ static void read_options(void)
     }
 }
 
+static void wait_if_told(enum call call, uint64_t nth)
+{
+    device.waiting++;
+    while (device.options.wait.nth == nth && device.options.wait.call == call) {
+        pthread_cond_wait(&device.changed, &device.lock);
+    }
+    device.waiting--;
+}
+
 int call_begin(enum call call)
 {
     bool again = call == CALL_cuEventQuery && last == call;
@@ -82,6 +91,7 @@ int call_begin(enum call call)
     last = call;
     device.calls[call]++;
     device.total += !again;
+    wait_if_told(call, device.calls[call]);
     told = told_to_fail(call, again);
     was_told = told != 0;
     if (told != 0) {
@@ -244,6 +254,24 @@ uint64_t fake_cuda_calls(void)
     calls = device.total;
     pthread_mutex_unlock(&device.lock);
     return calls;
+}
+
+unsigned fake_cuda_waiting(void)
+{
+    unsigned waiting;
+
+    pthread_mutex_lock(&device.lock);
+    waiting = device.waiting;
+    pthread_mutex_unlock(&device.lock);
+    return waiting;
+}
+
+void fake_cuda_change(const char *options)
+{
+    pthread_mutex_lock(&device.lock);
+    options_read(options, &device.options);
+    pthread_cond_broadcast(&device.changed);
+    pthread_mutex_unlock(&device.lock);
 }
 
 void fake_cuda_reset(void)

@@ -16,6 +16,7 @@ struct device {
     unsigned retained;
     int lost; // CUresult of what lost the context, or 0
     uint64_t calls[CALL_COUNT], total;
+    unsigned waiting; // calls that options.wait holds
 };
 
 extern struct device device;

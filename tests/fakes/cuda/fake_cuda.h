@@ -11,6 +11,7 @@
 //                         it. SYMBOL * counts the calls of all functions, a wait that asks
 //                         about an event again and again as one, so that a program's calls have the
 //                         same numbers every time.
+//   wait=SYMBOL:N         the Nth call of a function does not return before fake_cuda_change()
 //   hang=KERNEL:N         the Nth launch of kernels whose name begins so never ends
 //   illegal=KERNEL:N      it touches an illegal address: the context is lost (700)
 //   slow=KERNEL:MS        every one takes so long
@@ -34,6 +35,10 @@
 unsigned fake_cuda_leaks(void);
 // Calls of all functions since fake_cuda_reset(), counted as for fail=*.
 uint64_t fake_cuda_calls(void);
+// Calls that wait=SYMBOL:N holds now.
+unsigned fake_cuda_waiting(void);
+// These options instead of those before, of the same board, while the library is in use.
+void fake_cuda_change(const char *options);
 // Forgets everything, as a new process would: objects, faults, a lost context, endless kernels. No
 // other thread is in the library.
 void fake_cuda_reset(void);

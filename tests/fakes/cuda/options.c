@@ -21,6 +21,26 @@ static bool read_number(const char *text, uint64_t *ret_number)
     return end != text && *end == '\0';
 }
 
+static bool find_call(const char *symbol, enum call *ret_call)
+{
+    enum call call = 0;
+
+    while (call < CALL_COUNT && strcmp(call_names[call], symbol) != 0) {
+        call++;
+    }
+    *ret_call = call;
+    return call < CALL_COUNT;
+}
+
+static bool read_wait(const char *value, struct options_fail *ret_wait)
+{
+    const char *colon = strchr(value, ':');
+    char symbol[64] = "";
+
+    snprintf(symbol, sizeof symbol, "%.*s", colon ? (int)(colon - value) : 0, value);
+    return find_call(symbol, &ret_wait->call) && read_number(colon + 1, &ret_wait->nth);
+}
+
 static bool read_fail(struct options *options, const char *value)
 {
     struct options_fail fail = {.call = CALL_COUNT};
@@ -36,14 +56,8 @@ static bool read_fail(struct options *options, const char *value)
         fail.onward = true;
         nth[last] = '\0';
     }
-    if (strcmp(symbol, "*") != 0) {
-        fail.call = 0;
-        while (fail.call < CALL_COUNT && strcmp(call_names[fail.call], symbol) != 0) {
-            fail.call++;
-        }
-        if (fail.call == CALL_COUNT) {
-            return false;
-        }
+    if (strcmp(symbol, "*") != 0 && !find_call(symbol, &fail.call)) {
+        return false;
     }
     if (!read_number(nth, &fail.nth)) {
         return false;
@@ -99,6 +113,9 @@ static bool read_option(struct options *options, const char *key, const char *va
     }
     if (strcmp(key, "fail") == 0) {
         return read_fail(options, value);
+    }
+    if (strcmp(key, "wait") == 0) {
+        return read_wait(value, &options->wait);
     }
     if (strcmp(key, "trigger") == 0) {
         return read_path(value, options->trigger);

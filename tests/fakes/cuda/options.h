@@ -33,6 +33,7 @@ struct options {
     size_t memory_bytes;
     struct options_fail fails[OPTIONS_MAX];
     unsigned fail_count;
+    struct options_fail wait; // the call that waits; nth 0: none
     struct options_kernel kernels[OPTIONS_MAX];
     unsigned kernel_count;
     char trigger[256], report[256]; // paths, "" if there is none

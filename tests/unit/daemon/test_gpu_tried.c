@@ -1,13 +1,25 @@
-// The camera process with a played GPU, as the front sees it: one that hangs, has no room, breaks,
-// or is tried while frames flow.
+// The camera process, in a thread, with a GPU that hangs, has no room, breaks, or is tried while
+// frames flow.
 #include "tests/unit/caught_stderr.h"
 #include "tests/unit/daemon/camera_front.h"
-#include "tests/unit/daemon/played_gpu.h"
+#include "tests/unit/fake_gpu.h"
 
-#include "config/config.h"
+#include "kernels/graph/view.h"
 
 #include <errno.h>
 #include <gst/gst.h>
+#include <stdatomic.h>
+
+#define BOARD "board=orin-nano"
+// Opening the GPU allocates six times in its memory, for the self-tests, and registers memory once,
+// to test that; what comes then is the views' and the frames'. The 15th event is recorded where it
+// is asked whether a GPU that refuses memory is broken.
+#define FULL BOARD ",fail=cuMemAlloc_v2:7+:2"
+#define BROKEN BOARD ",fail=cuMemAlloc_v2:7+:700,fail=cuEventRecord:15+:700"
+#define FAULT                                                                                      \
+    "waiting for the GPU: an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS, "  \
+    "700)"
+#define WAITS BOARD ",wait=cuInit:1"
 
 // Slow and small enough for sanitizers; LOSSLESS_FPS.
 #define CAMERA                                                                                     \
@@ -33,7 +45,7 @@ static bool has_a_fault(const struct front *front)
 
 static int setup(void **state)
 {
-    play_machine();
+    fake_gpu_play(BOARD);
     front_before_free = NULL;
     catch_stderr();
     (void)state;
@@ -43,8 +55,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     release_stderr();
-    assert_int_equal(machine.frames_out, 0);
-    sem_destroy(&machine.answer);
+    assert_int_equal(fake_gpu_leaks(), 0);
     (void)state;
     return 0;
 }
@@ -76,11 +87,18 @@ static void finish(struct front *front)
     setup(NULL);
 }
 
+// What a process leaves that has lost its GPU is its end's to release.
+static int teardown_lost(void **state)
+{
+    release_stderr();
+    return fake_gpu_end(state);
+}
+
 TEST(test_slates_are_shown_while_the_driver_opens, setup, teardown)
 {
     struct front front;
 
-    machine.hangs = true;
+    fake_gpu_play(WAITS);
     begin(&front, CAMERA);
     watch(&front, 0);
     until(&front, has_10_units);
@@ -89,21 +107,21 @@ TEST(test_slates_are_shown_while_the_driver_opens, setup, teardown)
     }
     assert_int_equal(front.telemetry.state, LINK_CAMERA_STARTING);
     assert_string_equal(front.telemetry.backend, "");
-    sem_post(&machine.answer);
+    fake_gpu_change(BOARD);
     until(&front, is_on_gpu);
     end(&front, 0);
 }
 
 static void answer_at_last(void)
 {
-    sem_post(&machine.answer);
+    fake_gpu_change(BOARD);
 }
 
 TEST(test_a_driver_that_hangs_does_not_keep_the_process, setup, teardown)
 {
     struct front front;
 
-    machine.hangs = true;
+    fake_gpu_play(WAITS);
     front_before_free = answer_at_last; // where the program would have ended by _exit()
     begin(&front, CAMERA);
     watch(&front, 0);
@@ -113,22 +131,35 @@ TEST(test_a_driver_that_hangs_does_not_keep_the_process, setup, teardown)
     assert_lasted(ended_ns, 0, 2 * NS_PER_S);
 }
 
+// The driver ends a process that touches managed memory while a kernel runs.
 TEST(test_frames_are_encoded_as_they_are_after_the_gpu_had_them, setup, teardown)
 {
     struct front front;
 
-    begin(&front, CAMERA);
+    begin(&front, "memory = \"managed\"; " CAMERA);
     for (uint32_t view = 0; view < 3; view++) {
         watch(&front, view);
     }
     until(&front, has_40_units);
-    assert_int_equal(machine.sides_mixed, 0);
+    assert_true(is_on_gpu(&front));
     end(&front, 0);
 }
 
 static bool has_no_signal(const struct front *front)
 {
     return front->telemetry.state == LINK_CAMERA_NO_SIGNAL;
+}
+
+// The linker puts it in the place of view_forget().
+static atomic_uint views_forgotten;
+
+void __real_view_forget(struct view *view);
+void __wrap_view_forget(struct view *view);
+
+void __wrap_view_forget(struct view *view)
+{
+    views_forgotten++;
+    __real_view_forget(view);
 }
 
 TEST(test_views_forget_a_camera_that_is_lost, setup, teardown)
@@ -139,7 +170,7 @@ TEST(test_views_forget_a_camera_that_is_lost, setup, teardown)
                   "160; height = 120; fps = 20; pipeline = \"videotestsrc is-live=true "
                   "num-buffers=10\"; } );");
     until(&front, has_no_signal);
-    assert_true(machine.views_forgotten > 0);
+    assert_true(views_forgotten > 0);
     end(&front, 0);
 }
 
@@ -147,14 +178,14 @@ TEST(test_memory_that_the_gpu_has_not_comes_from_the_host, setup, teardown)
 {
     struct front front;
 
-    machine.allocation_result = -ENOMEM;
+    fake_gpu_play(BOARD ",fail=cuMemHostRegister_v2:2+:2");
     begin(&front, CAMERA);
     watch(&front, 0);
     until(&front, is_live_on_cpu);
     until(&front, has_10_units);
     assert_string_equal(front.telemetry.backend, "CPU");
-    assert_string_equal(front.telemetry.gpu, "the GPU is out of memory: pattern: no frame memory: "
-                                             "Cannot allocate memory: the driver said no");
+    assert_non_null(strstr(front.telemetry.gpu, "the GPU is out of memory: pattern: no frame "
+                                                "memory: Cannot allocate memory: "));
     assert_int_equal(front.telemetry.gpu_may_return, 1);
     assert_int_equal(times_said(", using the CPU\n"), 1);
     assert_int_equal(front.telemetry.reconnects, 0);
@@ -165,38 +196,45 @@ TEST(test_memory_that_the_gpu_has_not_comes_from_the_host, setup, teardown)
 TEST(test_memory_that_the_driver_refuses_is_no_lost_camera, setup, teardown)
 {
     static const struct {
-        int result;
+        const char *options, *text;
         unsigned may_return;
-    } cases[] = {{-EIO, 1}, {-ENOTSUP, 0}, {-EINVAL, 0}};
+    } cases[] = {
+        {BOARD ",fail=cuMemHostRegister_v2:2+:999", "CUDA_ERROR_UNKNOWN", 1},
+        {BOARD ",fail=cuMemHostRegister_v2:2+:801", "CUDA_ERROR_NOT_SUPPORTED", 0},
+        {BOARD ",fail=cuMemHostRegister_v2:2+:1", "CUDA_ERROR_INVALID_VALUE", 0},
+    };
 
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct front front;
 
-        machine.allocation_result = cases[i].result;
+        fake_gpu_play(cases[i].options);
         begin(&front, CAMERA);
         until(&front, is_live_on_cpu);
-        assert_non_null(strstr(front.telemetry.gpu, "the driver said no"));
+        assert_non_null(strstr(front.telemetry.gpu, cases[i].text));
         assert_int_equal(front.telemetry.gpu_may_return, cases[i].may_return);
         assert_int_equal(times_said("no signal"), 0);
         end(&front, 0);
     }
 }
 
-static bool is_refused_again(const struct front *front)
+static uint64_t calls_before;
+
+static bool has_called(const struct front *front)
 {
     (void)front;
-    return machine.views_begun == 2;
+    return fake_gpu_calls() > calls_before;
 }
 
 static void try_full_gpu(struct front *front)
 {
-    machine.view_has_no_memory = true;
+    fake_gpu_play(FULL);
     begin(front, CAMERA);
     until(front, is_live_on_cpu);
     watch(front, 0);
     until(front, has_10_units);
+    calls_before = fake_gpu_calls();
     link_send_bytes(front->link, LINK_TRY_GPU, 0, "auto", 4);
-    until(front, is_refused_again);
+    until(front, has_called);
     until(front, has_40_units);
 }
 
@@ -211,8 +249,8 @@ TEST(test_a_gpu_that_was_full_is_taken_when_it_has_room, setup, teardown)
 
     try_full_gpu(&front);
     assert_true(is_live_on_cpu(&front));
-    assert_int_equal(times_said("no GPU memory for a view, using the CPU\n"), 1);
-    machine.view_has_no_memory = false;
+    assert_int_equal(times_said("the GPU is out of memory: "), 1);
+    fake_gpu_change(BOARD);
     link_send_bytes(front.link, LINK_TRY_GPU, 0, "auto", 4);
     until(&front, is_on_gpu);
     assert_int_equal(front.telemetry.gpu_may_return, 0);
@@ -221,51 +259,52 @@ TEST(test_a_gpu_that_was_full_is_taken_when_it_has_room, setup, teardown)
 
 TEST(test_a_view_that_does_not_fit_on_the_gpu_runs_on_the_cpu, setup, teardown)
 {
+    static const char why[] = "the GPU is out of memory: view \"edges\": ";
     struct front front;
 
-    machine.view_has_no_memory = true;
+    fake_gpu_play(FULL);
     begin(&front, CAMERA);
     until(&front, is_live_on_cpu);
-    assert_string_equal(front.telemetry.gpu,
-                        "the GPU is out of memory: view \"edges\": no GPU memory for a view");
-    assert_int_equal(times_said("p: the GPU is out of memory: view \"edges\": no GPU memory for a "
-                                "view, using the CPU\n"),
-                     1);
+    assert_memory_equal(front.telemetry.gpu, why, sizeof why - 1);
+    assert_int_equal(times_said("p: the GPU is out of memory: view \"edges\": "), 1);
     end(&front, 0);
 }
 
 static bool has_begun_a_view(const struct front *front)
 {
     (void)front;
-    return machine.views_begun > 0;
+    return fake_gpu_waiting() > 0;
 }
 
+// As an allocation takes its time when memory is nearly full.
 TEST(test_a_process_is_stopped_while_it_gives_the_gpu_up, setup, teardown)
 {
     struct front front;
 
-    machine.view_is_slow = machine.view_has_no_memory = true;
+    fake_gpu_play(FULL ",wait=cuMemAlloc_v2:7");
     begin(&front, CAMERA);
     until(&front, has_begun_a_view);
-    end(&front, 0);
+    link_free(front.link);
+    fake_gpu_change(FULL);
+    pthread_join(front.process.thread, NULL);
+    assert_int_equal(front.process.result, 0);
     assert_int_equal(times_said(", using the CPU\n"), 1);
 }
 
-TEST(test_a_view_that_fails_on_a_broken_gpu_is_a_fault, setup, teardown)
+TEST(test_a_view_that_fails_on_a_broken_gpu_is_a_fault, setup, teardown_lost)
 {
     struct front front;
 
-    machine.view_has_no_memory = machine.broken = true;
+    fake_gpu_play(BROKEN);
     begin(&front, CAMERA);
     until(&front, has_a_fault);
     assert_string_equal(front.gpu_fault, FAULT);
     end(&front, -ENOTRECOVERABLE);
-    assert_int_equal(machine.called_when_lost, 0);
 }
 
 static void try_slow_gpu(struct front *front)
 {
-    machine.hangs = true;
+    fake_gpu_play(WAITS);
     begin(front, "backend = \"cpu\"; " CAMERA);
     until(front, is_live_on_cpu);
     watch(front, 0);
@@ -275,7 +314,7 @@ static void try_slow_gpu(struct front *front)
 
 static void answer_and_finish(struct front *front)
 {
-    sem_post(&machine.answer);
+    fake_gpu_change(BOARD);
     until(front, is_on_gpu);
     finish(front);
 }
@@ -291,7 +330,7 @@ TEST(test_frames_flow_on_while_the_gpu_is_tried_and_taken, setup, teardown)
     int64_t longest_ns = 0;
 
     try_slow_gpu(&front);
-    sem_post(&machine.answer);
+    fake_gpu_change(BOARD);
     until(&front, is_on_gpu);
     until(&front, has_40_units);
     for (unsigned i = 1; i < front.units; i++) {
@@ -308,37 +347,35 @@ TEST(test_frames_flow_on_while_the_gpu_is_tried_and_taken, setup, teardown)
     end(&front, 0);
 }
 
-static bool has_no_gpu_today(const struct front *front)
+static bool has_no_driver(const struct front *front)
 {
-    return strcmp(front->telemetry.gpu, "no GPU today") == 0;
+    return strstr(front->telemetry.gpu, "CUDA_ERROR_UNKNOWN") != NULL;
 }
 
-TEST(test_a_gpu_that_breaks_while_it_is_tried_is_a_fault, setup, teardown)
+TEST(test_a_gpu_that_breaks_while_it_is_tried_is_a_fault, setup, teardown_lost)
 {
     struct front front;
 
-    machine.view_has_no_memory = machine.broken = true;
+    fake_gpu_play(BROKEN);
     begin(&front, "backend = \"cpu\"; " CAMERA);
     until(&front, is_live_on_cpu);
     link_send_bytes(front.link, LINK_TRY_GPU, 0, "auto", 4);
     until(&front, has_a_fault);
     assert_string_equal(front.gpu_fault, FAULT);
     end(&front, -ENOTRECOVERABLE);
-    assert_int_equal(machine.called_when_lost, 0);
 }
 
 static void try_absent_gpu(struct front *front)
 {
-    machine.open_result = -EIO;
+    fake_gpu_play(BOARD ",fail=cuInit:1+:999");
     begin(front, "backend = \"cpu\"; " CAMERA);
     until(front, is_live_on_cpu);
     watch(front, 0);
     until(front, has_10_units);
     link_send_bytes(front->link, LINK_TRY_GPU, 0, "cuda", 4);
-    until(front, has_no_gpu_today);
+    until(front, has_no_driver);
     until(front, has_40_units);
-    assert_int_equal(times_said("warning: p: backend = \"cuda\": no GPU today, using the CPU\n"),
-                     1);
+    assert_int_equal(times_said("warning: p: backend = \"cuda\": "), 1);
 }
 
 TEST(test_a_try_that_fails_leaves_the_frames_alone, setup, teardown)
@@ -349,7 +386,7 @@ TEST(test_a_try_that_fails_leaves_the_frames_alone, setup, teardown)
 int main(int argc, char **argv)
 {
     gst_init(&argc, &argv);
-    int failed = run_unit_tests(NULL, NULL);
+    int failed = run_unit_tests(NULL, fake_gpu_end);
     gst_deinit();
     return failed;
 }
