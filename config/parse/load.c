@@ -1,5 +1,5 @@
-// From text to a struct config: libconfig's tree, walked along the schema.
-#include "config/config.h"
+#include "config/parse/load.h"
+
 #include "config/parse/problems.h"
 #include "config/parse/suggest.h"
 #include "config/parse/syntax_hint.h"
@@ -285,14 +285,14 @@ static void refuse_syntax(struct problems *problems, const config_t *tree)
     problems_end(problems);
 }
 
-static int read_tree(struct problems *problems, const config_setting_t *root,
+static int read_tree(struct problems *problems, const config_setting_t *root, bool is_empty,
                      struct config **ret_config)
 {
     _cleanup_(cleanup_config) struct config *config = calloc(1, sizeof *config);
     int r = config ? schema_set_defaults(&schema_root, config) : -ENOMEM;
 
     if (r == 0) {
-        config->is_empty = config_setting_length(root) == 0;
+        config->is_empty = is_empty;
         r = read_group(problems, root, &schema_root, config);
     }
     if (r == 0) {
@@ -313,7 +313,9 @@ static int read_tree(struct problems *problems, const config_setting_t *root,
     return 0;
 }
 
-static int load_text(const struct config_text *text, struct config **ret_config)
+int load_text(const struct config_text *text,
+              int (*prepare)(void *context, config_setting_t *root, FILE *problems), void *context,
+              struct config **ret_config)
 {
     _cleanup_(cleanup_config) struct config *config = NULL;
     struct problems problems;
@@ -323,7 +325,11 @@ static int load_text(const struct config_text *text, struct config **ret_config)
     problems_init(&problems, text);
     config_init(&tree);
     if (config_read_string(&tree, text->text) == CONFIG_TRUE) {
-        r = read_tree(&problems, config_root_setting(&tree), &config);
+        config_setting_t *root = config_root_setting(&tree);
+        bool is_empty = config_setting_length(root) == 0;
+
+        r = prepare ? prepare(context, root, text->problems) : 0;
+        r = r < 0 ? r : read_tree(&problems, root, is_empty, &config);
     } else {
         refuse_syntax(&problems, &tree);
         r = -EINVAL;
@@ -346,7 +352,7 @@ int config_load(const char *path, FILE *problems, struct config **ret_config)
     _cleanup_(config_text_finish) struct config_text text = {.problems = problems};
     int r = config_text_read(&text, path);
 
-    return r < 0 ? r : load_text(&text, ret_config);
+    return r < 0 ? r : load_text(&text, NULL, NULL, ret_config);
 }
 
 int config_parse(const char *text, const char *name, FILE *problems, struct config **ret_config)
@@ -354,5 +360,5 @@ int config_parse(const char *text, const char *name, FILE *problems, struct conf
     _cleanup_(config_text_finish) struct config_text source = {.problems = problems};
     int r = config_text_take(&source, text, name);
 
-    return r < 0 ? r : load_text(&source, ret_config);
+    return r < 0 ? r : load_text(&source, NULL, NULL, ret_config);
 }

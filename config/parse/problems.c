@@ -124,12 +124,22 @@ static void write_path(FILE *file, const config_setting_t *setting)
     }
 }
 
+// The path by names of the setting over the file that this one is, or is in; NULL: the file's own.
+static const char *find_override(const config_setting_t *setting)
+{
+    while (setting && !config_setting_get_hook(setting)) {
+        setting = config_setting_parent(setting);
+    }
+    return setting ? config_setting_get_hook(setting) : NULL;
+}
+
 static FILE *begin(struct problems *problems, const config_setting_t *setting, const char *key,
                    const char *severity)
 {
     struct config_line origin =
         config_text_origin(problems->text, config_setting_source_line(setting));
     const config_setting_t *group = key ? setting : config_setting_parent(setting);
+    const char *override = find_override(setting);
     FILE *file = problems->file;
 
     problems->is_left_out = may_follow(problems, setting, group);
@@ -138,7 +148,9 @@ static FILE *begin(struct problems *problems, const config_setting_t *setting, c
     }
     add(problems, strcmp(severity, "error") == 0 ? group : NULL,
         config_setting_source_line(setting));
-    if (file) {
+    if (file && override) {
+        fprintf(file, "settings: %s: %s: ", severity, override);
+    } else if (file) {
         fprintf(file, "%s:%u: %s: ", origin.file, origin.line, severity);
         write_path(file, setting);
         if (key) {

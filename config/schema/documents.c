@@ -337,6 +337,15 @@ static const char man_top[] =
     ".B edged \\-\\-check \\-\\-diff OLD\n"
     "shows the cost of each difference between the file and the file\n"
     ".IR OLD .\n"
+    ".PP\n"
+    "While edged runs,\n"
+    ".B edgectl set\n"
+    "changes keys of pictures, encoding, regions and kernels over the file, until a reload or, "
+    "with\n"
+    ".BR \\-\\-keep ,\n"
+    "for good; see SET in\n"
+    ".BR edgectl (1).\n"
+    ".PP\n"
     "A change costs this unless a key or its group says otherwise: this camera starts anew.\n"
     ".SH KEYS\n";
 

@@ -5,8 +5,7 @@
 
 #define REGION_FIELD(member) .offset = offsetof(struct config_region, member)
 static const struct schema_key region_keys[] = {
-    {"name", SCHEMA_STRING, .remote = true, REGION_FIELD(name), .aside = true,
-     .rule = &schema_name_rule,
+    {"name", SCHEMA_STRING, REGION_FIELD(name), .aside = true, .rule = &schema_name_rule,
      .default_note = "\"region\" and the place in the list, counted from 0",
      .help = "What events call the region; unique in its camera."},
     {"polygon", SCHEMA_POINTS, .remote = true, REGION_FIELD(polygon), .minimum = 3, .maximum = 64,

@@ -78,21 +78,19 @@ static ssize_t receive(int fd, char *bytes, size_t size)
 
 // Connects and sends a request, whose `headers` end in "\r\n" each.
 static int send_request(const char *path, const char *method, const char *page, const char *headers,
-                        struct error *error)
+                        const char *body, struct error *error)
 {
     _cleanup_(cleanup_close) int fd = connect_path(path, error);
-    char request[512];
-    int length;
+    g_autofree char *request = NULL;
+    ssize_t length;
 
     if (fd < 0) {
         return TAKE_FD(fd);
     }
-    length = snprintf(request, sizeof request, "%s %s HTTP/1.0\r\nHost: edged\r\n%s\r\n", method,
-                      page, headers);
-    if (length >= (int)sizeof request) {
-        return error_set(error, -EINVAL, "the request is too long");
-    }
-    if (TEMP_FAILURE_RETRY(send(fd, request, length, MSG_NOSIGNAL)) != length) {
+    request =
+        g_strdup_printf("%s %s HTTP/1.0\r\nHost: edged\r\n%s\r\n%s", method, page, headers, body);
+    length = (ssize_t)strlen(request);
+    if (TEMP_FAILURE_RETRY(send(fd, request, (size_t)length, MSG_NOSIGNAL)) != length) {
         return io_error(path, error);
     }
     return TAKE_FD(fd);
@@ -122,7 +120,7 @@ static int read_head(int fd, const char *path, char head[HEAD_MAX_BYTES], struct
 
 // Reads up to the end of the connection. The caller frees *ret_body.
 static int read_body(int fd, const char *path, const char *head, struct error *error,
-                     char **ret_body, size_t *ret_size)
+                     char **ret_body)
 {
     const char *length = strcasestr(head, "\r\nContent-Length:");
     _cleanup_(cleanup_free) char *body = NULL;
@@ -150,23 +148,31 @@ static int read_body(int fd, const char *path, const char *head, struct error *e
         return error_set(error, -EPROTO, "%s: edged's reply is cut short", path);
     }
     *ret_body = TAKE(body);
-    *ret_size = used;
     return 0;
 }
 
-// What edged says of a request that it refuses: the sentence of its JSON, or all of it. Borrowed
-// from either.
-static const char *find_sentence(const char *body, JsonObject **ret_reply)
+// What edged says of a request that it refuses, else the whole body.
+static int refused(const char *path, int status, const char *body, struct error *error)
 {
-    return client_parse(body, NULL, ret_reply) == 0 ? get_string(*ret_reply, "error") : body;
+    g_autoptr(JsonObject) reply = NULL;
+    const char *sentence =
+        client_parse(body, NULL, &reply) == 0 ? get_string(reply, "error") : body;
+
+    return error_set(error, status == 503 ? -EAGAIN : -EINVAL, "%s: edged refuses (%d): %.300s",
+                     path, status, sentence);
 }
 
-static int ask(const char *path, const char *method, const char *page, int timeout_s,
-               struct error *error, char **ret_body, size_t *ret_size)
+static int ask(const char *path, const char *method, const char *page, const char *json,
+               int timeout_s, struct error *error, char **ret_body)
 {
-    _cleanup_(cleanup_close) int fd = send_request(path, method, page, "", error);
+    g_autofree char *headers =
+        json ? g_strdup_printf("Content-Type: application/merge-patch+json\r\n"
+                               "Content-Length: %zu\r\n",
+                               strlen(json))
+             : g_strdup("");
+    _cleanup_(cleanup_close) int fd =
+        send_request(path, method, page, headers, json ? json : "", error);
     _cleanup_(cleanup_free) char *body = NULL;
-    g_autoptr(JsonObject) reply = NULL;
     char head[HEAD_MAX_BYTES];
     int status, r;
 
@@ -175,57 +181,52 @@ static int ask(const char *path, const char *method, const char *page, int timeo
     }
     set_timeout(fd, timeout_s); // if that fails the timeout stays as it is
     status = read_head(fd, path, head, error);
-    r = status < 0 ? status : read_body(fd, path, head, error, &body, ret_size);
+    r = status < 0 ? status : read_body(fd, path, head, error, &body);
     if (r < 0) {
         return r;
     }
+    if (status != 200 && json) {
+        return refused(path, status, body, error);
+    }
     if (status != 200) {
         return error_set(error, -EPROTO, "%s: edged answers with status %d: %.300s", path, status,
-                         find_sentence(body, &reply));
+                         body);
     }
     *ret_body = TAKE(body);
     return 0;
 }
 
-int client_get_bytes(const char *path, const char *page, struct error *error, char **ret_body,
-                     size_t *ret_size)
-{
-    return ask(path, "GET", page, TIMEOUT_S, error, ret_body, ret_size);
-}
-
 int client_get(const char *path, const char *page, struct error *error, char **ret_body)
 {
-    size_t size;
-
-    return client_get_bytes(path, page, error, ret_body, &size);
+    return ask(path, "GET", page, NULL, TIMEOUT_S, error, ret_body);
 }
 
 int client_post(const char *path, const char *page, struct error *error, char **ret_body)
 {
-    size_t size;
+    return ask(path, "POST", page, NULL, POST_TIMEOUT_S, error, ret_body);
+}
 
-    return ask(path, "POST", page, POST_TIMEOUT_S, error, ret_body, &size);
+int client_patch(const char *path, const char *page, const char *json, struct error *error,
+                 char **ret_body)
+{
+    return ask(path, "PATCH", page, json, POST_TIMEOUT_S, error, ret_body);
 }
 
 int client_open_stream(const char *path, const char *page, const char *last_id, struct error *error)
 {
     g_autofree char *header = last_id ? g_strdup_printf("Last-Event-ID: %s\r\n", last_id) : NULL;
-    _cleanup_(cleanup_close) int fd = send_request(path, "GET", page, header ? header : "", error);
+    _cleanup_(cleanup_close) int fd =
+        send_request(path, "GET", page, header ? header : "", "", error);
     _cleanup_(cleanup_free) char *body = NULL;
-    g_autoptr(JsonObject) reply = NULL;
     char head[HEAD_MAX_BYTES];
     int status = fd < 0 ? fd : read_head(fd, path, head, error);
 
     if (status < 0 || status == 200) {
         return status < 0 ? status : TAKE_FD(fd);
     }
-    size_t size;
-    int r = read_body(fd, path, head, error, &body, &size);
-    if (r < 0) {
-        return r;
-    }
-    return error_set(error, status == 503 ? -EAGAIN : -EINVAL, "%s: edged refuses (%d): %.300s",
-                     path, status, find_sentence(body, &reply));
+    int r = read_body(fd, path, head, error, &body);
+
+    return r < 0 ? r : refused(path, status, body, error);
 }
 
 int client_parse(const char *text, struct error *error, JsonObject **ret_object)

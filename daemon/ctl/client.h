@@ -12,12 +12,13 @@
 // with its sentence in `error`.
 int client_get(const char *path, const char *page, struct error *error, char **ret_body);
 
-// The same for a body that is no text, of *ret_size bytes.
-int client_get_bytes(const char *path, const char *page, struct error *error, char **ret_body,
-                     size_t *ret_size);
-
 // The same with a POST, that may take 60 s.
 int client_post(const char *path, const char *page, struct error *error, char **ret_body);
+
+// The same with a PATCH, whose body is `json`; -EINVAL also for what edged refuses, with its
+// sentence.
+int client_patch(const char *path, const char *page, const char *json, struct error *error,
+                 char **ret_body);
 
 // GETs `page`, whose body does not end while edged runs, and reads the head of the reply. The
 // caller reads the body from the socket, and closes it. `last_id` is the id of the newest event

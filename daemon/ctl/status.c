@@ -1,6 +1,5 @@
-// `edgectl status`: what the running edged does, as tables or as its JSON; `edgectl reload`, which
-// has it load its configuration again, and prints the verdict; and `edgectl page`, which prints the
-// address of its page.
+// `edgectl status`: what the running edged does, as tables or as its JSON; and `edgectl reload`,
+// which has it load its configuration again, and prints the verdict.
 #include "daemon/ctl/commands.h"
 
 #include "daemon/ctl/arguments.h"
@@ -26,17 +25,6 @@ static const char reload_usage[] =
     "errors and warnings go to standard error, and the exit status is 1 when it was refused.\n"
     "\n"
     "  --json         the verdict as JSON; edgectl(1) explains the fields\n"
-    "  --config FILE  the running edged's configuration, which names its control socket\n"
-    "  --socket PATH  the control socket, as `control.socket` in edged.conf\n";
-
-static const char page_usage[] =
-    "Usage: edgectl page [--json] [--config FILE | --socket PATH]\n"
-    "Prints the address of the running edged's page, for a browser on this machine. Without users "
-    "it\n"
-    "holds a secret, with which the page may change settings, until edged ends: show it to "
-    "nobody.\n"
-    "\n"
-    "  --json         the same as JSON: {\"url\": ...}\n"
     "  --config FILE  the running edged's configuration, which names its control socket\n"
     "  --socket PATH  the control socket, as `control.socket` in edged.conf\n";
 
@@ -291,19 +279,8 @@ static void print_verdict(JsonObject *verdict)
     }
 }
 
-static void print_page(JsonObject *page)
-{
-    puts(get_string(page, "url"));
-}
-
-struct question {
-    const char *usage, *page;
-    bool posted; // it has the reply tell whether it was "successful"
-    void (*print)(JsonObject *reply);
-};
-
-// Asks the running edged, and prints its reply.
-static int ask(int argc, char **argv, const struct question *question)
+// Asks the running edged for its status, or has it reload, and prints the reply.
+static int ask(int argc, char **argv, const char *usage, bool reload)
 {
     _cleanup_(cleanup_free) char *path = NULL, *body = NULL;
     const char *config_path = NULL, *socket = NULL;
@@ -314,8 +291,7 @@ static int ask(int argc, char **argv, const struct question *question)
                                              {"config", .text = &config_path},
                                              {"socket", .text = &socket},
                                              {0}};
-    const struct command_line line = {
-        .command = argv[0], .usage = question->usage, .options = options};
+    const struct command_line line = {.command = argv[0], .usage = usage, .options = options};
     int status;
 
     if (!command_line_parse(&line, argc, argv, &status)) {
@@ -323,8 +299,8 @@ static int ask(int argc, char **argv, const struct question *question)
     }
     int r = client_choose_socket(config_path, socket, &error, &path);
     if (r == 0) {
-        r = question->posted ? client_post(path, question->page, &error, &body)
-                             : client_get(path, question->page, &error, &body);
+        r = reload ? client_post(path, "/v1/reload", &error, &body)
+                   : client_get(path, "/v1/status", &error, &body);
     }
     r = r < 0 ? r : client_parse(body, &error, &reply);
     if (r < 0) {
@@ -333,29 +309,20 @@ static int ask(int argc, char **argv, const struct question *question)
     }
     if (json) {
         puts(body);
+    } else if (reload) {
+        print_verdict(reply);
     } else {
-        question->print(reply);
+        print_status(reply);
     }
-    return !question->posted || get_boolean(reply, "successful") ? 0 : 1;
+    return !reload || get_boolean(reply, "successful") ? 0 : 1;
 }
 
 int ctl_status(int argc, char **argv)
 {
-    static const struct question question = {status_usage, "/v1/status", false, print_status};
-
-    return ask(argc, argv, &question);
+    return ask(argc, argv, status_usage, false);
 }
 
 int ctl_reload(int argc, char **argv)
 {
-    static const struct question question = {reload_usage, "/v1/reload", true, print_verdict};
-
-    return ask(argc, argv, &question);
-}
-
-int ctl_page(int argc, char **argv)
-{
-    static const struct question question = {page_usage, "/v1/page-link", false, print_page};
-
-    return ask(argc, argv, &question);
+    return ask(argc, argv, reload_usage, true);
 }

@@ -7,6 +7,7 @@
 #include "daemon/front/front_network.h"
 #include "daemon/front/front_status.h"
 #include "daemon/front/http/routes.h"
+#include "daemon/front/live.h"
 #include "daemon/front/reload.h"
 #include "daemon/front/supervise/process.h"
 
@@ -22,7 +23,8 @@
 #define STOP_NS (1500 * NS_PER_MS)
 
 struct front {
-    struct config *config;         // owned
+    struct config *config;         // owned: `live`, with the addresses that are bound
+    struct live live;              // what it is made of; owned
     struct reload_verdict verdict; // of the configuration; owned
     char *program;                 // owned
     struct account *account;       // owned
@@ -32,9 +34,10 @@ struct front {
     struct tuning tuning;
     GMainLoop *loop;
     int64_t started_ns;
-    bool ready;     // systemd has been told since the start or the last reload
-    bool announced; // the mounts have been logged
-    char *status;   // as systemd knows it; owned
+    bool ready; // systemd has been told since the start or the last reload
+    struct log_limit change_limit;
+    bool announced;                                              // the mounts have been logged
+    char *status;                                                // as systemd knows it; owned
     guint on_term, on_int, on_hup, ready_timer, pulse, watchdog; // GLib source ids; 0: none
 };
 
@@ -65,11 +68,6 @@ static struct stream *find_view(void *context, enum config_role role, const char
     const struct front *front = context;
 
     return front_status_find_view(front->cameras, role, camera, view, ret_refusal);
-}
-
-static bool is_ready(void *context)
-{
-    return ((const struct front *)context)->announced;
 }
 
 static void on_motion(void *context, const struct motion_event *event)
@@ -212,13 +210,14 @@ static int start_cameras(struct front *front)
 
 static void apply(struct front *front, struct reload *reload)
 {
-    front_network_take_users(&front->network, reload->config, TAKE(reload->users),
-                             TAKE(reload->tokens));
+    front_network_take_users(&front->network, reload->config, TAKE(reload->users));
     apply_cameras(front, reload->config);
     rtsp_server_configure(front->server, reload->config);
     start_cameras(front); // what cannot be started is logged and tried again
     config_free(front->config);
     front->config = TAKE(reload->config);
+    live_take(&front->live, &reload->live);
+    front->verdict.path = front->live.path;
 }
 
 static void reload(struct front *front)
@@ -227,6 +226,7 @@ static void reload(struct front *front)
     struct reload_verdict *verdict = &front->verdict;
     char suffix[LOG_LIMIT_SUFFIX_SIZE] = "";
 
+    live_save(&front->live);
     verdict->is_logged = log_limit_line(&verdict->log_limit, clock_now_ns(), suffix);
     int r = reload_open(&next, front->config, &front->network, verdict);
     if (r == 0) {
@@ -255,6 +255,25 @@ static char *reload_and_tell(void *context)
     return reload_verdict_json(&front->verdict);
 }
 
+// Later changes keep them.
+static void note_block(struct front *front, enum config_kernel kernel,
+                       const struct config_block *block)
+{
+    const char *name = config_kernel_name(kernel);
+    char path[64], value[32];
+
+    if (block->x) {
+        snprintf(path, sizeof path, "kernels.%s.block", name);
+        snprintf(value, sizeof value, "[%d, %d]", block->x, block->y);
+        live_note(&front->live, path, value);
+    }
+    if (block->rows) {
+        snprintf(path, sizeof path, "kernels.%s.rows", name);
+        snprintf(value, sizeof value, "%d", block->rows);
+        live_note(&front->live, path, value);
+    }
+}
+
 // From now on until other values come, by a reload for instance.
 static void set_blocks(void *context, const struct config_block *blocks)
 {
@@ -267,6 +286,7 @@ static void set_blocks(void *context, const struct config_block *blocks)
         block->x = blocks[i].x ? blocks[i].x : block->x;
         block->y = blocks[i].y ? blocks[i].y : block->y;
         block->rows = blocks[i].rows ? blocks[i].rows : block->rows;
+        note_block(front, i, &blocks[i]);
     }
     for (guint i = 0; i < front->cameras->len; i++) {
         front_camera_apply(g_ptr_array_index(front->cameras, i), &before, front->config, i);
@@ -284,6 +304,50 @@ static int tune(void *context, const struct tuning_request *request,
 static void stop_tune(void *context)
 {
     tuning_stop(&((struct front *)context)->tuning);
+}
+
+static char *describe_config(void *context, enum control_config what)
+{
+    const struct front *front = context;
+    char *text = NULL;
+    size_t size;
+    FILE *file;
+
+    if (what == CONTROL_CONFIG_SETTINGS) {
+        return live_describe(&front->live, front->config);
+    }
+    file = open_memstream(&text, &size);
+    if (file && what == CONTROL_CONFIG_SCHEMA) {
+        config_print_schema(file);
+    } else if (file) {
+        config_print_json(file, front->config);
+    }
+    if (file) {
+        fclose(file);
+    }
+    return text;
+}
+
+static void change_config(void *context, struct live_request *request)
+{
+    struct front *front = context;
+    struct config *next = NULL;
+    char suffix[LOG_LIMIT_SUFFIX_SIZE] = "";
+
+    live_change(&front->live, front->config, request, &next);
+    if (!next) {
+        return;
+    }
+    reload_keep_addresses(front->config, next);
+    if (log_limit_line(&front->change_limit, clock_now_ns(), suffix)) {
+        _cleanup_(cleanup_free) char *changes = reload_summarize(front->config, next);
+
+        log_notice("settings changed%s: %s%s", request->is_kept ? " and kept" : "",
+                   changes ? changes : "", suffix);
+    }
+    apply_cameras(front, next);
+    config_free(front->config);
+    front->config = next;
 }
 
 static gboolean on_reload_signal(gpointer data)
@@ -332,7 +396,8 @@ static int open_addresses(struct front *front, struct error *error)
                                         .tune = tune,
                                         .stop_tune = stop_tune,
                                         .find_view = find_view,
-                                        .is_ready = is_ready,
+                                        .describe_config = describe_config,
+                                        .change_config = change_config,
                                         .context = front};
     int r = rtsp_server_new(front->config, front->account, error, &front->server);
 
@@ -367,13 +432,14 @@ static int build(struct front *front, struct error *error)
     return 0;
 }
 
-int front_new(struct config *config, const char *config_path, struct error *error,
+int front_new(struct config *config, struct live *live, struct error *error,
               struct front **ret_front)
 {
     struct front *front = g_new0(struct front, 1);
 
     front->config = config;
-    front->verdict.path = config_path;
+    live_take(&front->live, live);
+    front->verdict.path = front->live.path;
     reload_verdict_set(&front->verdict, false, NULL);
     front->cameras = g_ptr_array_new_with_free_func(free_camera);
     front->loop = g_main_loop_new(NULL, FALSE);
@@ -449,6 +515,7 @@ void front_free(struct front *front)
     account_free(front->account);
     free(front->program);
     config_free(front->config);
+    live_finish(&front->live);
     g_main_loop_unref(front->loop);
     g_free(front->status);
     reload_verdict_finish(&front->verdict);

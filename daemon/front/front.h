@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 struct front;
+struct live;
 
 // Exit statuses of edged, documented in edged(8).
 enum front_exit {
@@ -17,9 +18,10 @@ enum front_exit {
 };
 
 // Builds everything from `config` (taken over on success) and starts the camera processes.
-// `config_path` is loaded again on SIGHUP; NULL: there is no file. On failure the status to exit
-// with is returned as a positive enum front_exit, its sentence in `error`.
-int front_new(struct config *config, const char *config_path, struct error *error,
+// `live`, what that is made of, is taken over in any case; its file is loaded again on SIGHUP. On
+// failure the status to exit with is returned as a positive enum front_exit, its sentence in
+// `error`.
+int front_new(struct config *config, struct live *live, struct error *error,
               struct front **ret_front);
 // Runs until SIGTERM or SIGINT, then ends sessions and processes (under 2 s). False: not all of
 // them ended in that time; the caller then ends by _exit().

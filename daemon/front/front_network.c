@@ -137,10 +137,9 @@ int front_network_open(struct front_network *network, const struct config *confi
 }
 
 void front_network_take_users(struct front_network *network, const struct config *config,
-                              struct users *users, struct users *tokens)
+                              struct users *users)
 {
     account_take_users(network->account, config, users);
-    account_take_tokens(network->account, tokens);
     control_recheck(network->control);
 }
 

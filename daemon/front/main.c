@@ -8,6 +8,7 @@
 #include "daemon/front/front.h"
 #include "daemon/front/front_network.h"
 #include "daemon/front/listener.h"
+#include "daemon/front/live.h"
 #include "daemon/front/supervise/process.h"
 
 #include <getopt.h>
@@ -103,10 +104,10 @@ static const char *choose_config(const struct front_options *options)
     return access(CONFIG_DEFAULT_PATH, F_OK) == 0 ? CONFIG_DEFAULT_PATH : NULL;
 }
 
-static int read_config(const char *path, struct config **ret_config)
+static int read_config(const char *path, bool is_look, struct live *ret_live,
+                       struct config **ret_config)
 {
-    int r = path ? config_load(path, stderr, ret_config)
-                 : config_parse("", "built-in defaults", stderr, ret_config);
+    int r = live_load(path, is_look, stderr, ret_live, ret_config);
 
     if (r == 0 && path && (*ret_config)->is_empty) {
         fprintf(stderr, "%s: warning: not one setting in it, using the default of each key\n",
@@ -185,7 +186,8 @@ static void warn_of_elements(const struct config *config, const char *path, FILE
     }
 }
 
-static int check(const struct config *config, const char *path, const char *old_path)
+static int check(const struct config *config, const struct live *live, const char *path,
+                 const char *old_path)
 {
     _cleanup_(cleanup_config) struct config *old = NULL;
 
@@ -197,6 +199,7 @@ static int check(const struct config *config, const char *path, const char *old_
     }
     warn_of_elements(config, path, stderr);
     service_files_tell(config, warn_of_file, (void *)path);
+    live_tell(live);
     printf("%s: ok\n", path ? path : "built-in defaults");
     if (old) {
         config_diff_print(stdout, old, config);
@@ -204,7 +207,7 @@ static int check(const struct config *config, const char *path, const char *old_
     return FRONT_EXIT_OK;
 }
 
-static int serve(struct config **config, const char *path)
+static int serve(struct config **config, struct live *live)
 {
     struct front *front = NULL;
     struct error error = {0};
@@ -215,7 +218,7 @@ static int serve(struct config **config, const char *path)
         log_error("%s, ending", error.text);
         return FRONT_EXIT_CAMERA;
     }
-    int status = front_new(*config, path, &error, &front);
+    int status = front_new(*config, live, &error, &front);
     if (status) {
         log_error("%s, ending", error.text);
         return status;
@@ -234,6 +237,7 @@ static int serve(struct config **config, const char *path)
 int main(int argc, char **argv)
 {
     _cleanup_(cleanup_config) struct config *config = NULL;
+    _cleanup_(live_finish) struct live live = {0};
     struct front_options options;
     int status;
 
@@ -241,11 +245,11 @@ int main(int argc, char **argv)
         return standard_output_finish("edged", status);
     }
     const char *path = choose_config(&options);
-    if (read_config(path, &config) < 0) {
+    if (read_config(path, options.check, &live, &config) < 0) {
         return FRONT_EXIT_CONFIGURATION;
     }
     if (options.check) {
-        return standard_output_finish("edged", check(config, path, options.diff_path));
+        return standard_output_finish("edged", check(config, &live, path, options.diff_path));
     }
-    return serve(&config, path);
+    return serve(&config, &live);
 }

@@ -8,25 +8,19 @@
 #include <errno.h>
 #include <string.h>
 
-// Addresses are bound once: `config` keeps those in use.
-static void keep_addresses(struct config *old, struct config *config, const char *path,
-                           FILE *problems)
+bool reload_keep_addresses(struct config *old, struct config *config)
 {
     struct config between = *old;
+    bool differ = strcmp(old->rtsp.address, config->rtsp.address) != 0 ||
+                  old->rtsp.port != config->rtsp.port ||
+                  strcmp(old->control.socket, config->control.socket) != 0;
 
-    if (strcmp(old->rtsp.address, config->rtsp.address) != 0 ||
-        old->rtsp.port != config->rtsp.port ||
-        strcmp(old->control.socket, config->control.socket) != 0) {
-        fprintf(problems,
-                "%s: warning: rtsp.address, rtsp.port and control.socket take effect when edged is "
-                "started again\n",
-                path);
-    }
     old->rtsp.address = config->rtsp.address;
     old->control = config->control;
     config->rtsp.address = between.rtsp.address;
     config->rtsp.port = between.rtsp.port;
     config->control = between.control;
+    return differ;
 }
 
 // What can change only when edged is started again: no port may be left by a change of `plain`, and
@@ -53,8 +47,8 @@ static int check_start(const struct config *in_use, const struct config *config,
 // A file without a user was cut short, or is being written: nobody means "hang up on everybody".
 static int read_users(const struct config *config, struct error *error, struct users **ret_users)
 {
-    _cleanup_(cleanup_free) char *path = users_path(USERS_PASSWORDS, config);
-    int r = account_read_users(USERS_PASSWORDS, config, error, ret_users);
+    _cleanup_(cleanup_free) char *path = users_path(config);
+    int r = account_read_users(config, error, ret_users);
 
     if (r == 0 && *ret_users && (*ret_users)->count == 0) {
         return error_set(error, -EINVAL,
@@ -77,7 +71,7 @@ static int load(struct reload *reload, const char *path, const struct config *in
         fputs("edged was started without a configuration file\n", problems);
         return -ENOENT;
     }
-    r = config_load(path, problems, &reload->config);
+    r = live_load(path, false, problems, &reload->live, &reload->config);
     if (r < 0) {
         return r;
     }
@@ -87,7 +81,6 @@ static int load(struct reload *reload, const char *path, const struct config *in
         r = error_set(&error, -EINVAL, "got a file without a setting, allowed: at least one");
     }
     r = r < 0 ? r : read_users(reload->config, &error, &reload->users);
-    r = r < 0 ? r : account_read_users(USERS_TOKENS, reload->config, &error, &reload->tokens);
     r = r < 0 ? r : check_start(in_use, reload->config, reload->users, &error);
     r = r < 0 ? r : front_network_listen(network, reload->config, &error);
     if (r < 0) {
@@ -99,17 +92,24 @@ static int load(struct reload *reload, const char *path, const struct config *in
     return r;
 }
 
-static char *summarize(const struct config *in_use, const struct config *config, bool new_users)
+char *reload_summarize(const struct config *before, const struct config *after)
 {
-    static const char nothing[] = "nothing has changed", users[] = "the users have changed";
-    char *text = NULL, *more = NULL;
+    char *text = NULL;
     size_t size;
     FILE *file = open_memstream(&text, &size);
 
     if (file) {
-        config_diff_summarize(file, in_use, config);
+        config_diff_summarize(file, before, after);
         fclose(file);
     }
+    return text;
+}
+
+static char *summarize(const struct config *in_use, const struct config *config, bool new_users)
+{
+    static const char nothing[] = "nothing has changed", users[] = "the users have changed";
+    char *text = reload_summarize(in_use, config), *more = NULL;
+
     if (!text || !new_users) {
         return text;
     }
@@ -141,11 +141,15 @@ int reload_open(struct reload *reload, struct config *in_use, struct front_netwo
     int r = problems ? load(reload, verdict->path, in_use, network, problems) : -ENOMEM;
 
     if (r == 0) {
-        bool new_users = !account_has(network->account, USERS_PASSWORDS, reload->users) ||
-                         !account_has(network->account, USERS_TOKENS, reload->tokens);
+        bool new_users = !account_has(network->account, reload->users);
 
         reload->changes = summarize(in_use, reload->config, new_users);
-        keep_addresses(in_use, reload->config, verdict->path, problems);
+        if (reload_keep_addresses(in_use, reload->config)) {
+            fprintf(problems,
+                    "%s: warning: rtsp.address, rtsp.port and control.socket take effect when "
+                    "edged is started again\n",
+                    verdict->path);
+        }
     }
     if (problems) {
         fclose(problems);
@@ -160,7 +164,7 @@ int reload_open(struct reload *reload, struct config *in_use, struct front_netwo
 void reload_finish(struct reload *reload)
 {
     config_free(reload->config);
+    live_finish(&reload->live);
     users_free(reload->users);
-    users_free(reload->tokens);
     free(reload->changes);
 }

@@ -4,14 +4,15 @@
 
 #include "config/users.h"
 #include "daemon/front/front_network.h"
+#include "daemon/front/live.h"
 #include "daemon/front/reload_verdict.h"
 
 // What a reload has brought; starts out as {0}. All owned.
 struct reload {
     struct config *config;
-    struct users *users;  // NULL: none
-    struct users *tokens; // the same
-    char *changes;        // in one line, with what they cost; NULL: no memory to say
+    struct live live;    // its file, and what is kept over it
+    struct users *users; // NULL: none
+    char *changes;       // in one line, with what they cost; NULL: no memory to say
 };
 
 // Loads the file of `verdict` and that of its users again, logs every problem and notes them there;
@@ -23,3 +24,7 @@ struct reload {
 int reload_open(struct reload *reload, struct config *in_use, struct front_network *network,
                 struct reload_verdict *verdict);
 void reload_finish(struct reload *reload);
+// Has `config` keep what is bound once of `old`, which gets the others. Whether they differ.
+bool reload_keep_addresses(struct config *old, struct config *config);
+// What changes, in one line, with what it costs; NULL without memory. The caller frees it.
+char *reload_summarize(const struct config *before, const struct config *after);

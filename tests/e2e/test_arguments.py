@@ -6,8 +6,8 @@ import pytest
 
 from daemon import BUILD, EDGECTL, PATIENCE_S, environment
 
-COMMANDS = ["setup", "status", "top", "reload", "passwd", "token", "page", "watch", "process", "events",
-            "bench", "doctor", "support", "tune"]
+COMMANDS = ["setup", "status", "reload", "set", "unset", "diff", "passwd", "watch", "process", "events", "bench", "doctor",
+            "support", "tune"]
 EVERY = [[BUILD / "edged"], [BUILD / "edged-camera"], [EDGECTL], *([EDGECTL, name] for name in COMMANDS)]
 
 
@@ -39,6 +39,8 @@ def test_a_wrong_option_is_told_first(command):
     (["events"], "edgectl: events takes 1 argument, got 0"),
     (["passwd"], "edgectl: passwd takes one user, and asks for the password"),
     (["status", "now"], "edgectl: status takes no argument \"now\""),
+    (["set", "--keep"], "edgectl: set takes settings, KEY=VALUE"),
+    (["unset"], "edgectl: unset takes keys"),
     ([], "edgectl: no command was given"),
 ])
 def test_what_is_missing_is_told_first(arguments, first):

@@ -41,8 +41,7 @@ static int run_kernel(struct bench *bench, const struct bench_job *job, unsigned
     const struct gpu_picture pictures[] = {gpu_picture_at(&job->input, from),
                                            gpu_picture_at(&job->output, to)};
 
-    return runner_launch(job->runner, (struct gpu_pictures){pictures[0], pictures[0], pictures[1]},
-                         NULL);
+    return gpu_runner_launch(job->runner, &pictures[0], &pictures[1], NULL);
 }
 
 static int run_job(struct bench *bench, const struct bench_job *job, unsigned index)
@@ -137,7 +136,7 @@ int bench_run_view(struct bench *bench, const struct config_view *settings, cons
         plan_make(settings, pixel_format_by_name(from),
                   strcmp(to, "NV12") == 0 ? VIEW_OUTPUT_STREAM : VIEW_OUTPUT_EXACT);
     bool picture = settings->view == CONFIG_VIEW_CAMERA || settings->view == CONFIG_VIEW_OVERLAY;
-    struct runner runner;
+    struct gpu_runner runner;
     struct bench_job job = {.runner = &runner};
     int r;
 
@@ -149,13 +148,13 @@ int bench_run_view(struct bench *bench, const struct config_view *settings, cons
     job.bytes =
         bench_bytes_moved(&job, picture, picture || settings->view == CONFIG_VIEW_DIRECTION);
     gpu_set_blocks(bench->gpu, blocks);
-    r = runner_init_plan(&runner, bench->gpu, &plan, &job.input, false, NULL);
+    r = gpu_runner_init(&runner, bench->gpu, &plan, &job.input, false, NULL);
     if (r == 0) {
-        block = runner.gpu_stages[0].kernels[0].block;
+        block = runner.stages[0].kernels[0].block;
         snprintf(job.name, sizeof job.name, "%s to %s%s [%d, %d]", from, to, name, block.x,
                  block.y);
         r = bench_run_job(bench, &job);
     }
-    runner_finish(&runner);
+    gpu_runner_finish(&runner);
     return r;
 }

@@ -1,6 +1,7 @@
 #include "daemon/front/account/certificate_store.h"
 
 #include "daemon/common/replace_file.h"
+#include "daemon/common/state_path.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -27,28 +28,15 @@
 
 int certificate_store_path(struct error *error, char **ret_path)
 {
-    const char *service = getenv("STATE_DIRECTORY"), *state = getenv("XDG_STATE_HOME");
-    const char *home = getenv("HOME");
-    char *path;
-    int length;
+    int r = state_path(FILE_NAME, ret_path);
 
-    if (service && *service) { // the first of a list separated by colons
-        length = asprintf(&path, "%.*s/" FILE_NAME, (int)strcspn(service, ":"), service);
-    } else if (state && *state == '/') { // the specification says to ignore relative paths
-        length = asprintf(&path, "%s/edged/" FILE_NAME, state);
-    } else if (home && *home) {
-        length = asprintf(&path, "%s/.local/state/edged/" FILE_NAME, home);
-    } else {
+    if (r == -ENOENT) {
         return error_set(
-            error, -ENOENT,
+            error, r,
             "no place for a generated certificate: set STATE_DIRECTORY, XDG_STATE_HOME "
             "or HOME, or rtsp.certificate and rtsp.key");
     }
-    if (length < 0) {
-        return error_set(error, -ENOMEM, "out of memory");
-    }
-    *ret_path = path;
-    return 0;
+    return r < 0 ? error_set(error, r, "out of memory") : 0;
 }
 
 static int add_name(gnutls_x509_crt_t crt, const char *name)

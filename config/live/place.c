@@ -1,0 +1,137 @@
+// Paths of names: "cameras.front.views.edges.gain".
+#include "config/live/live.h"
+#include "config/parse/suggest.h"
+#include "config/schema/schema_value.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define PART_SIZE 64
+
+// Elements begin with their name.
+static const char *name_of(const char *element)
+{
+    return *(char *const *)element;
+}
+
+static int refuse_key(const struct schema_group *group, const char *name, struct error *error)
+{
+    int near = suggest_nearest(name, &group->keys[0].name, group->key_count, sizeof group->keys[0]);
+    char list[400] = "";
+
+    if (near >= 0) {
+        return error_set(error, -ENOENT, "unknown key, did you mean \"%s\"?",
+                         group->keys[near].name);
+    }
+    for (size_t i = 0; i < group->key_count; i++) {
+        size_t length = strlen(list);
+
+        snprintf(list + length, sizeof list - length, "%s%s", i ? ", " : "", group->keys[i].name);
+    }
+    return error_set(error, -ENOENT, "unknown key, allowed: %s", list);
+}
+
+static int refuse_element(const struct schema_key *key, const void *object, const char *name,
+                          struct error *error)
+{
+    size_t count;
+    const char *elements = schema_get_list(key, object, &count);
+    char list[400] = "";
+
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(list);
+
+        snprintf(list + length, sizeof list - length, "%s%s", i ? ", " : "",
+                 name_of(elements + i * key->group->size));
+    }
+    return error_set(error, -ENOENT, "got \"%.64s\", allowed: %s", name, list);
+}
+
+static const void *find_element(const struct schema_key *key, const void *object, const char *name)
+{
+    size_t count = 0;
+    const char *elements = object ? schema_get_list(key, object, &count) : NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(name_of(elements + i * key->group->size), name) == 0) {
+            return elements + i * key->group->size;
+        }
+    }
+    return NULL;
+}
+
+// The next part of a path, which goes on behind it. False: it is too long, or empty.
+static bool take_part(const char **path, char ret_part[PART_SIZE])
+{
+    size_t length = strcspn(*path, ".");
+
+    if (length == 0 || length >= PART_SIZE) {
+        return false;
+    }
+    memcpy(ret_part, *path, length);
+    ret_part[length] = '\0';
+    *path += length + ((*path)[length] == '.' && (*path)[length + 1]);
+    return true;
+}
+
+int config_find(const struct config *config, const char *path, struct error *error,
+                struct config_place *ret_place)
+{
+    struct config_place place = {.group = &schema_root, .object = config};
+    const struct schema_group *inside = &schema_root;
+    char part[PART_SIZE];
+
+    while (*path) {
+        if (!inside) {
+            return error_set(error, -ENOENT, "has no keys inside, got \"%.64s\"", path);
+        }
+        if (!take_part(&path, part)) {
+            return error_set(error, -ENOENT, "got an empty name, or one too long, in the path");
+        }
+        place.group = inside;
+        place.key = schema_find_key(inside, part);
+        place.element = NULL;
+        if (!place.key) {
+            return refuse_key(inside, part, error);
+        }
+        inside = place.key->type == SCHEMA_GROUP ? place.key->group : NULL;
+        if (place.key->type == SCHEMA_LIST && *path) {
+            const char *name = path;
+            const void *list = place.object;
+
+            if (!take_part(&path, part)) {
+                return error_set(error, -ENOENT, "got an empty name, or one too long, in the path");
+            }
+            place.element = name;
+            place.object = find_element(place.key, list, part);
+            if (!place.object && !(place.key->remote && schema_name_rule.accepts(part))) {
+                return refuse_element(place.key, list, part, error);
+            }
+            inside = place.key->group;
+        }
+    }
+    if (!place.key) {
+        return error_set(error, -ENOENT, "got no key");
+    }
+    *ret_place = place;
+    return 0;
+}
+
+char *config_value_text(const struct config *config, const char *path)
+{
+    struct config_place place;
+    char *text = NULL;
+    size_t size;
+    FILE *file;
+
+    if (config_find(config, path, NULL, &place) < 0 || !place.object || place.element ||
+        place.key->type == SCHEMA_LIST || schema_is_unset(place.key, place.object)) {
+        return NULL;
+    }
+    file = open_memstream(&text, &size);
+    if (file) {
+        schema_print_value(file, place.key, place.object);
+        fclose(file);
+    }
+    return text;
+}

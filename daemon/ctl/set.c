@@ -1,0 +1,284 @@
+// `edgectl set`, `unset` and `diff`: settings of a running edged over its configuration file.
+#include "daemon/ctl/commands.h"
+
+#include "config/diff.h"
+#include "config/schema/schema_value.h"
+#include "daemon/common/json_text.h"
+#include "daemon/ctl/arguments.h"
+#include "daemon/ctl/client.h"
+#include "daemon/ctl/table.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SOCKET_HELP                                                                                \
+    "  --config FILE  the running edged's configuration, which names its control socket\n"         \
+    "  --socket PATH  the control socket, as `control.socket` in edged.conf\n"
+
+static const char set_usage[] =
+    "Usage: edgectl set [--keep] [--dry-run] [--json] [--config FILE | --socket PATH] "
+    "KEY=VALUE...\n"
+    "Changes settings of the running edged, for example cameras.front.views.edges.gain=2, until "
+    "the\n"
+    "next reload or restart. All of them are taken, or none.\n"
+    "\n"
+    "  --keep         keep them over reloads and restarts, until `edgectl unset`\n"
+    "  --dry-run      only say what would change, and what that costs\n"
+    "  --json         the reply as JSON; edgectl(1) explains the fields\n" SOCKET_HELP;
+
+static const char unset_usage[] =
+    "Usage: edgectl unset [--dry-run] [--json] [--config FILE | --socket PATH] KEY...\n"
+    "Forgets settings of the running edged, kept ones as well: the file's values count again.\n"
+    "\n"
+    "  --dry-run      only say what would change, and what that costs\n"
+    "  --json         the reply as JSON; edgectl(1) explains the fields\n" SOCKET_HELP;
+
+static const char diff_usage[] =
+    "Usage: edgectl diff [--json] [--config FILE | --socket PATH]\n"
+    "The settings of the running edged that differ from its configuration file, and where they "
+    "are\n"
+    "from.\n"
+    "\n"
+    "  --json         the reply as JSON; edgectl(1) explains the fields\n" SOCKET_HELP;
+
+struct set_options {
+    const char *config_path, *socket;
+    bool keep, dry_run, json;
+};
+
+// The key at the end of a path, whatever elements of lists are called; NULL: there is none.
+static const struct schema_key *find_key(const char *path)
+{
+    g_auto(GStrv) parts = g_strsplit(path, ".", -1);
+    const struct schema_group *group = &schema_root;
+    const struct schema_key *key = NULL;
+
+    for (char **part = parts; *part && group; part++) {
+        key = schema_find_key(group, *part);
+        group = key ? key->group : NULL;
+        if (key && key->type == SCHEMA_LIST && !*++part) {
+            return NULL;
+        }
+        if (!group) {
+            return part[1] ? NULL : key;
+        }
+    }
+    return NULL;
+}
+
+// Words and corners as people write them: "blur5,canny" and "0.1:0.2,0.9:0.2,0.5:0.8".
+static char *list_to_json(const struct schema_key *key, const char *text)
+{
+    g_auto(GStrv) parts = g_strsplit(text, ",", -1);
+    GString *json = g_string_new("[");
+
+    for (char **part = parts; *part; part++) {
+        if (key->type == SCHEMA_POINTS) {
+            g_strdelimit(*part, ":", ',');
+            g_string_append_printf(json, "%s[%s]", part == parts ? "" : ",", *part);
+        } else {
+            g_autofree char *word = g_strescape(g_strstrip(*part), NULL);
+
+            g_string_append_printf(json, "%s\"%s\"", part == parts ? "" : ",", word);
+        }
+    }
+    return g_string_free(g_string_append_c(json, ']'), FALSE);
+}
+
+// What `text` says as a value of the key: JSON where it is some, else a list, else a string.
+static JsonNode *read_value(const char *path, const char *text)
+{
+    const struct schema_key *key = find_key(path);
+    bool is_word = key && (key->type == SCHEMA_STRING || key->type == SCHEMA_WORD);
+    bool is_list = key && (key->type == SCHEMA_WORDS || key->type == SCHEMA_POINTS);
+    g_autofree char *list = is_list && *text != '[' ? list_to_json(key, text) : NULL;
+    JsonNode *node = is_word ? NULL : json_from_string(list ? list : text, NULL);
+
+    if (!node) {
+        node = json_node_init_string(json_node_alloc(), text);
+    }
+    return node;
+}
+
+// Puts a value into nested objects as its path says; takes over `value`.
+static void put(JsonObject *object, const char *path, JsonNode *value)
+{
+    g_auto(GStrv) parts = g_strsplit(path, ".", -1);
+    char **part = parts;
+
+    for (; part[0] && part[1]; part++) {
+        JsonObject *inner = get_object(object, *part);
+
+        if (!inner) {
+            inner = json_object_new();
+            json_object_set_object_member(object, *part, inner);
+        }
+        object = inner;
+    }
+    json_object_set_member(object, part[0] ? part[0] : "", value);
+}
+
+// The merge patch of the arguments; NULL: one of them was refused, as was said.
+static JsonObject *read_patch(char **arguments, bool is_unset)
+{
+    JsonObject *patch = json_object_new();
+
+    for (char **at = arguments; *at; at++) {
+        const char *equals = strchr(*at, '=');
+        g_autofree char *path = equals ? g_strndup(*at, (gsize)(equals - *at)) : g_strdup(*at);
+
+        if (!equals == !is_unset) {
+            fprintf(stderr, "edgectl: got \"%s\", allowed: %s\n", *at,
+                    is_unset ? "KEY" : "KEY=VALUE");
+            json_object_unref(patch);
+            return NULL;
+        }
+        put(patch, path,
+            is_unset ? json_node_init_null(json_node_alloc()) : read_value(path, equals + 1));
+    }
+    return patch;
+}
+
+static void print_node(JsonObject *object, const char *name)
+{
+    g_autofree char *text = json_text(json_object_get_member(object, name), false);
+
+    fputs(strcmp(text, "null") == 0 ? "none" : text, stdout);
+}
+
+static const char *cost_text(const char *word)
+{
+    return strcmp(word, "frame") == 0    ? config_cost_text(CONFIG_COST_FRAME)
+           : strcmp(word, "view") == 0   ? config_cost_text(CONFIG_COST_VIEW)
+           : strcmp(word, "camera") == 0 ? config_cost_text(CONFIG_COST_CAMERA)
+                                         : config_cost_text(CONFIG_COST_START);
+}
+
+static void print_reply(JsonObject *reply)
+{
+    g_autoptr(GList) changed = get_list(reply, "changed");
+    g_autoptr(GList) warnings = get_list(reply, "warnings");
+
+    for (GList *item = changed; item; item = item->next) {
+        JsonObject *change = json_node_get_object(item->data);
+
+        printf("%s: ", get_string(change, "key"));
+        print_node(change, "before");
+        fputs(" -> ", stdout);
+        print_node(change, "after");
+        printf(", %s\n", cost_text(get_string(change, "cost")));
+    }
+    if (!changed) {
+        puts("nothing has changed");
+    }
+    for (GList *item = warnings; item; item = item->next) {
+        fprintf(stderr, "edgectl: warning: %s\n", json_node_get_string(item->data));
+    }
+}
+
+static void print_settings(JsonObject *reply)
+{
+    static const char *const titles[] = {"SETTING", "FROM", "FILE", "RUNNING"};
+    g_autoptr(GList) settings = get_list(reply, "settings");
+    struct table *table = table_new(titles, ARRAY_LENGTH(titles));
+
+    for (GList *item = settings; item; item = item->next) {
+        JsonObject *one = json_node_get_object(item->data);
+        g_autofree char *file = json_text(json_object_get_member(one, "file"), false);
+        g_autofree char *running = json_text(json_object_get_member(one, "running"), false);
+
+        table_add(table, "%s", get_string(one, "key"));
+        table_add(table, "%s", get_boolean(one, "kept") ? "kept" : "set");
+        table_add(table, "%s", strcmp(file, "null") == 0 ? "none" : file);
+        table_add(table, "%s", strcmp(running, "null") == 0 ? "none" : running);
+    }
+    if (settings) {
+        table_print(table, stdout);
+    } else {
+        puts("edged runs as its configuration file says");
+    }
+    table_free(table);
+}
+
+// Sends the patch, or asks for what is set if it is NULL, and prints the reply.
+static int ask(const struct set_options *options, const char *query, JsonObject *patch)
+{
+    _cleanup_(cleanup_free) char *path = NULL, *body = NULL;
+    g_autoptr(JsonObject) reply = NULL;
+    g_autofree char *page = NULL, *text = NULL;
+    struct error error = {0};
+    int r = client_choose_socket(options->config_path, options->socket, &error, &path);
+
+    if (patch) {
+        g_autoptr(JsonNode) root = json_node_init_object(json_node_alloc(), patch);
+
+        text = json_to_string(root, FALSE);
+        page = g_strdup_printf("/v1/config?%s%s", query, options->dry_run ? "&dry_run=1" : "");
+    }
+    if (r == 0) {
+        r = patch ? client_patch(path, page, text, &error, &body)
+                  : client_get(path, "/v1/config/settings", &error, &body);
+    }
+    r = r < 0 ? r : client_parse(body, &error, &reply);
+    if (r < 0) {
+        fprintf(stderr, "edgectl: %s\n", error.text);
+        return 1;
+    }
+    if (options->json) {
+        fputs(body, stdout);
+    } else if (patch) {
+        print_reply(reply);
+    } else {
+        print_settings(reply);
+    }
+    return 0;
+}
+
+static int change(int argc, char **argv, const char *usage, bool is_unset)
+{
+    struct set_options set = {0};
+    const struct command_option options[] = {{"dry-run", .flag = &set.dry_run},
+                                             {"json", .flag = &set.json},
+                                             {"config", .text = &set.config_path},
+                                             {"socket", .text = &set.socket},
+                                             {is_unset ? NULL : "keep", .flag = &set.keep},
+                                             {0}};
+    const struct command_line line = {.command = argv[0],
+                                      .usage = usage,
+                                      .options = options,
+                                      .argument_count = 1,
+                                      .takes_more = true,
+                                      .takes = is_unset ? "keys" : "settings, KEY=VALUE"};
+    g_autoptr(JsonObject) patch = NULL;
+    int status;
+
+    if (!command_line_parse(&line, argc, argv, &status)) {
+        return status;
+    }
+    patch = read_patch(argv + optind, is_unset);
+    return patch ? ask(&set, is_unset || set.keep ? "keep=1" : "keep=0", patch) : 2;
+}
+
+int ctl_set(int argc, char **argv)
+{
+    return change(argc, argv, set_usage, false);
+}
+
+int ctl_unset(int argc, char **argv)
+{
+    return change(argc, argv, unset_usage, true);
+}
+
+int ctl_diff(int argc, char **argv)
+{
+    struct set_options diff = {0};
+    const struct command_option options[] = {{"json", .flag = &diff.json},
+                                             {"config", .text = &diff.config_path},
+                                             {"socket", .text = &diff.socket},
+                                             {0}};
+    const struct command_line line = {.command = "diff", .usage = diff_usage, .options = options};
+    int status;
+
+    return command_line_parse(&line, argc, argv, &status) ? ask(&diff, "", NULL) : status;
+}

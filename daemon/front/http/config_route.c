@@ -1,0 +1,83 @@
+#include "daemon/front/http/config_route.h"
+
+#include "daemon/front/live.h"
+
+#include <string.h>
+
+static CONTROL_RESULT describe(const struct http_call *call, enum control_config what,
+                               const char *type)
+{
+    char *text = call->front->describe_config(call->front->context, what);
+
+    return text ? control_reply(call->connection, MHD_HTTP_OK, type, text) : MHD_NO;
+}
+
+CONTROL_RESULT config_route_values(struct http_call *call)
+{
+    return describe(call, CONTROL_CONFIG_VALUES, "application/json");
+}
+
+CONTROL_RESULT config_route_schema(struct http_call *call)
+{
+    return describe(call, CONTROL_CONFIG_SCHEMA, "application/schema+json");
+}
+
+CONTROL_RESULT config_route_settings(struct http_call *call)
+{
+    return describe(call, CONTROL_CONFIG_SETTINGS, "application/json");
+}
+
+static bool is_json(const struct http_request *request)
+{
+    const char *type = http_header_of(request, MHD_HTTP_HEADER_CONTENT_TYPE);
+    size_t length = type ? strcspn(type, "; ") : 0;
+    g_autofree char *word = g_ascii_strdown(type ? type : "", (gssize)length);
+
+    return strcmp(word, "application/merge-patch+json") == 0 ||
+           strcmp(word, "application/json") == 0;
+}
+
+// A flag of the query: "1" or "0".
+static bool read_flag(const struct http_call *call, const char *name, bool *ret_flag)
+{
+    const char *value = http_query(call, name);
+
+    *ret_flag = value && strcmp(value, "1") == 0;
+    return !value || *ret_flag || strcmp(value, "0") == 0;
+}
+
+static CONTROL_RESULT refuse_change(const struct http_call *call,
+                                    const struct live_request *request)
+{
+    const struct config_fault *fault = &request->fault;
+    const char *allowed = strstr(fault->error.text, "allowed: ");
+    g_autofree char *sentence =
+        g_strdup_printf("%s%s%s", fault->key, *fault->key ? ": " : "", fault->error.text);
+
+    return http_problem(call->connection, request->status, *fault->key ? fault->key : NULL,
+                        allowed ? allowed + strlen("allowed: ") : NULL, sentence);
+}
+
+CONTROL_RESULT config_route_change(struct http_call *call)
+{
+    struct live_request request = {.text = call->request->body, .size = call->request->body_size};
+
+    if (!is_json(call->request)) {
+        return http_problem(call->connection, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, NULL,
+                            "application/merge-patch+json, application/json",
+                            "got another content type, allowed: application/merge-patch+json, "
+                            "application/json");
+    }
+    if (!read_flag(call, "dry_run", &request.is_dry) ||
+        !read_flag(call, "keep", &request.is_kept)) {
+        return http_problem(call->connection, MHD_HTTP_BAD_REQUEST, NULL, "0, 1",
+                            "got another value of dry_run or keep, allowed: 0, 1");
+    }
+    call->front->change_config(call->front->context, &request);
+    if (request.status != MHD_HTTP_OK) {
+        return refuse_change(call, &request);
+    }
+    return request.reply
+               ? control_reply(call->connection, MHD_HTTP_OK, "application/json", request.reply)
+               : MHD_NO;
+}

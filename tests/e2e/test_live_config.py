@@ -1,0 +1,335 @@
+"""Settings of a running edged: GET and PATCH /v1/config, `edgectl set`, `unset` and `diff`."""
+
+import json
+import subprocess
+import time
+
+import pytest
+
+import daemon
+import pattern
+from daemon import EDGECTL, PATIENCE_S, UnixConnection, wait_for
+from ports import free_port
+from test_reload import looks_db, SMALL
+from test_users import make_file, PASSWORDS
+
+VIEWS = [{"name": "edges", "view": "edges"}, {"name": "bw", "view": "binary"}]
+PATCH = {"Content-Type": "application/merge-patch+json"}
+
+
+@pytest.fixture
+def serve(edged, tmp_path):
+    """Starts an edged that keeps settings in tmp_path/state."""
+
+    def start(**camera):
+        front = {**daemon.camera("front", views=[dict(v) for v in VIEWS], **SMALL), **camera}
+        (tmp_path / "state").mkdir(exist_ok=True)
+        return edged([front], STATE_DIRECTORY=tmp_path / "state")
+
+    return start
+
+
+@pytest.fixture(scope="module")
+def shared(shared_edged, tmp_path_factory):
+    """One that every test of refusals asks, because none of them changes it."""
+    front = daemon.camera("front", views=[dict(v) for v in VIEWS], **SMALL)
+    front["regions"] = [{"name": "door", "polygon": [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]}]
+    return shared_edged([front], STATE_DIRECTORY=tmp_path_factory.mktemp("state"))
+
+
+def ask(server, method, page, body=None, headers=PATCH):
+    connection = UnixConnection(server.socket)
+    connection.request(method, page, body, headers if body is not None else {})
+    response = connection.getresponse()
+    text = response.read().decode()
+    connection.close()
+    return response.status, json.loads(text)
+
+
+def patch(server, change, query=""):
+    body = change if isinstance(change, (str, bytes)) else json.dumps(change)
+    return ask(server, "PATCH", f"/v1/config{query}", body)
+
+
+def view(**settings):
+    return {"cameras": {"front": {"views": {"edges": settings}}}}
+
+
+def get(server):
+    status, values = ask(server, "GET", "/v1/config")
+    assert status == 200
+    return values
+
+
+def edgectl(server, *arguments, status=0):
+    result = subprocess.run([EDGECTL, *arguments, "--socket", server.socket], text=True,
+                            capture_output=True, timeout=PATIENCE_S, env=daemon.environment())
+    assert result.returncode == status, result
+    return result.stdout + result.stderr
+
+
+def nested(path, value):
+    for name in reversed(path.split(".")):
+        value = {name: value}
+    return value
+
+
+def walk(schema, path=()):
+    """Every key of the schema with what it says, elements called as those of `shared`."""
+    names = {"cameras": "front", "views": "edges", "regions": "door"}
+    for name, key in schema["properties"].items():
+        inner = key.get("additionalProperties")
+        if "properties" in key:
+            yield from walk(key, (*path, name))
+        elif isinstance(inner, dict) and "properties" in inner:
+            yield from walk(inner, (*path, name, names[name]))
+        else:
+            yield ".".join((*path, name)), key
+
+
+def test_a_gain_changes_pixels_and_costs_no_frame(serve, watch):
+    server = serve()
+    viewer = watch(server.url("/front/edges"), keep_every=1)
+    viewer.wait_numbers(1)
+    pid = server.camera()["process"]["pid"]
+    for gain in (1.5, 1.0) * 10 + (3.0,):
+        status, answer = patch(server, view(gain=gain, bitrate_kbps=int(3000 * gain)))
+        assert status == 200 and answer["cost"] == "frame", answer
+    assert answer["changed"][0] == {"key": "cameras.front.views.edges.gain", "before": 1.0,
+                                    "after": 3.0, "cost": "frame"}
+    wait_for(lambda: looks_db(viewer, 3.0) > looks_db(viewer, 1.0) + 6)
+    server.assert_accounted(viewer)
+    assert server.camera()["process"]["pid"] == pid
+    server.reload()
+    assert get(server)["cameras"]["front"]["views"]["edges"]["gain"] == 1.0
+    wait_for(lambda: looks_db(viewer, 1.0) > looks_db(viewer, 3.0) + 6)
+    server.assert_accounted(viewer)
+
+
+def test_a_thousand_changes_leave_one_state_and_the_memory_flat(serve, watch):
+    server = serve()
+    viewer = watch(server.url("/front/edges"))
+    viewer.wait_numbers(1)
+
+    def turn(count):
+        for i in range(count):
+            assert patch(server, view(gain=1 + i % 7))[0] == 200
+
+    turn(100)
+    before_kib = daemon.process_memory_kib(server.process.pid)
+    turn(900)
+    assert get(server)["cameras"]["front"]["views"]["edges"]["gain"] == 1 + 899 % 7
+    assert daemon.process_memory_kib(server.process.pid) < before_kib + 8192
+    viewer.wait_after(time.monotonic_ns(), pattern.FPS)
+    server.assert_accounted(viewer)
+
+
+def test_a_dry_run_says_what_it_costs_and_changes_nothing(shared):
+    before = get(shared)
+    status, answer = patch(shared, {"cameras": {"front": {"fps": 25, "views": {
+        "edges": {"gain": 2.0, "view": "canny"}}}}}, "?dry_run=1&keep=1")
+    assert status == 200 and answer["dry_run"] and not answer["kept"]
+    assert [(change["key"], change["cost"]) for change in answer["changed"]] == [
+        ("cameras.front.fps", "camera"), ("cameras.front.views.edges.gain", "frame"),
+        ("cameras.front.views.edges.view", "view")]
+    assert answer["cost"] == "camera"
+    assert answer["warnings"] == [
+        'cameras.front.views.edges.gain: no effect with view = "canny", only with "edges", '
+        '"binary", "overlay", "direction", "split", "custom"']
+    assert get(shared) == before
+
+
+def test_no_key_changes_that_the_schema_does_not_call_remote(shared):
+    status, schema = ask(shared, "GET", "/v1/config/schema")
+    assert status == 200 and schema["$schema"].startswith("https://json-schema.org/")
+    keys = dict(walk(schema))
+    assert keys["cameras.front.views.edges.gain"].items() >= {
+        "minimum": 0.01, "maximum": 100, "default": 1.0, "x-cost": "frame", "x-remote": True,
+        "x-unit": "factor"}.items()
+    before = get(shared)
+    fixed = [path for path, key in keys.items() if not key["x-remote"]]
+    assert {"backend", "rtsp.users", "http.port", "control.socket", "cameras.front.source",
+            "cameras.front.pipeline", "cameras.front.url", "cameras.front.credentials",
+            "cameras.front.controls", "cameras.front.regions.door.mask",
+            "cameras.front.views.edges.allow", "cameras.front.views.edges.mask"} < set(fixed)
+    for path in fixed + ["cameras.front.name", "cameras.front.views.edges.name"]:
+        for value in ("", None, 1, True, [], {}, "/etc/passwd"):
+            status, answer = patch(shared, nested(path, value))
+            assert (status, answer["key"]) == (403, path), answer
+    assert get(shared) == before
+
+
+# What is refused: the change, the status, and the key that is named.
+EDGES = "cameras.front.views.edges"
+REFUSED = {
+    "no JSON": ("[", 400, None),
+    "nothing": ("", 400, None),
+    "an array": ("[]", 400, None),
+    "more behind it": ('{"kernels": {}} {}', 400, None),
+    "a byte 0": (b'{"kernels": \0{}}', 422, "kernels"),
+    "deep arrays": ('{"kernels": {"gray": {"block": ' + "[" * 30000 + "]" * 30000 + "}}}", 422,
+                    "kernels.gray.block"),
+    "deep objects": ('{"cameras":' * 5000 + "1" + "}" * 5000, 404, "cameras.cameras"),
+    "a prototype": ('{"__proto__": {"polluted": 1}}', 404, "__proto__"),
+    "a path": ('{"../../etc/passwd": 1}', 404, None),
+    "an empty name": ('{"": 1}', 404, None),
+    "a dotted name": ('{"cameras.front.fps": 25}', 404, None),
+    "a key twice": ('{"cameras": {"front": {"fps": 25, "fps": 24}}}', 400, "cameras.front.fps"),
+    "stars": (view(colour="#***"), 422, f"{EDGES}.colour"),
+    "NaN": ('{"cameras": {"front": {"fps": NaN}}}', 400, "cameras.front.fps"),
+    "infinity": ('{"cameras": {"front": {"fps": 1e999}}}', 422, "cameras.front.fps"),
+    "a huge integer": ('{"cameras": {"front": {"fps": 18446744073709551646}}}', 422,
+                       "cameras.front.fps"),
+    "a wrapped integer": ('{"cameras": {"front": {"fps": 4294967326}}}', 422, "cameras.front.fps"),
+    "a leading zero": ('{"cameras": {"front": {"fps": 025}}}', 400, "cameras.front.fps"),
+    "half a surrogate": ('{"cameras": {"front": {"flip": "\\ud800"}}}', 400, "cameras.front.flip"),
+    "no UTF-8": (b'{"cameras": {"front": {"flip": "\xff"}}}', 400, "cameras.front.flip"),
+    "a value out of range": (view(gain=500), 422, f"{EDGES}.gain"),
+    "another type": (view(gain="much"), 422, f"{EDGES}.gain"),
+    "an unknown key": (view(gian=1), 404, f"{EDGES}.gian"),
+    "an unknown word": (view(operator="sobol"), 422, f"{EDGES}.operator"),
+    "stages that do not fit": (view(view="custom", stages=["mark"]), 422, f"{EDGES}.stages"),
+    "an unknown camera": ({"cameras": {"back": {"fps": 25}}}, 404, "cameras.back"),
+    "no camera": ({"cameras": {"front": None}}, 403, "cameras.front"),
+    "no view": ({"cameras": {"front": {"views": {"edges": None}}}}, 403, EDGES),
+    "a region's name": ({"cameras": {"front": {"regions": {"a b": {"start": 1}}}}}, 404,
+                        "cameras.front.regions.a b"),
+    "one of two": ({"cameras": {"front": {"fps": 25, "views": {"edges": {"gain": 0}}}}}, 422,
+                   f"{EDGES}.gain"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_is_refused_and_changes_nothing(shared, case):
+    change, expected, key = REFUSED[case]
+    before = get(shared)
+    status, answer = patch(shared, change)
+    assert status == expected, answer
+    assert key is None or answer["key"] == key
+    assert get(shared) == before
+
+
+def test_what_may_be_said_is_said(shared):
+    assert patch(shared, view(gain=500))[1]["allowed"] == "a number from 0.01 to 100 (factor)"
+    assert 'did you mean "gain"' in patch(shared, view(gian=1))[1]["detail"]
+    assert "front" in patch(shared, {"cameras": {"back": {"fps": 25}}})[1]["allowed"]
+    assert ask(shared, "PATCH", "/v1/config", "{}", {"Content-Type": "text/plain"})[0] == 415
+    assert patch(shared, {}, "?keep=yes")[0] == 400
+    assert patch(shared, '{"kernels": {}' + " " * 66000 + "}")[0] == 413
+
+
+def test_regions_come_and_go_without_losing_a_frame(serve, watch):
+    server = serve(regions=[{"name": "door", "start": 0.1}])
+    viewer = watch(server.url("/front/edges"))
+    viewer.wait_numbers(1)
+    corners = [[0, 0], [1, 0], [1, 1], [0, 1]]
+    status, answer = patch(server, {"cameras": {"front": {"regions": {
+        "door": None, "yard": {"polygon": corners, "start": 0.1, "duration_s": 0}}}}})
+    assert status == 200 and answer["cost"] == "frame"
+    assert list(get(server)["cameras"]["front"]["regions"]) == ["yard"]
+    moving = server.wait_camera("front", lambda c: c["regions"] and c["regions"][0]["moving"])
+    assert moving["regions"][0]["name"] == "yard"
+    assert patch(server, {"cameras": {"front": {"regions": None}}})[0] == 200
+    assert list(get(server)["cameras"]["front"]["regions"]) == ["door"]
+    server.assert_accounted(viewer)
+
+
+def test_what_is_kept_lies_over_the_file_until_it_is_unset(serve, tmp_path):
+    server = serve()
+    told = edgectl(server, "set", "--keep", f"{EDGES}.gain=2.5", f"{EDGES}.codec=h264",
+                   "cameras.front.views.bw.threshold=otsu")
+    assert f"{EDGES}.gain: 1.0 -> 2.5, between two frames\n" in told and "codec" not in told
+    edgectl(server, "set", "cameras.front.regions.door.polygon=0:0,1:0,1:1")
+    lines = [line.split() for line in edgectl(server, "diff").splitlines()]
+    assert [f"{EDGES}.gain", "kept", "1.0", "2.5"] in lines
+    assert ["cameras.front.views.bw.threshold", "kept", "80", '"otsu"'] in lines
+    assert lines[-1][:3] == ["cameras.front.regions.door.polygon", "set", "none"]
+    server.stop()
+    stored = tmp_path / "state/settings.conf"
+    assert stored.stat().st_mode & 0o777 == 0o600 and str(server.config) in stored.read_text()
+
+    server.start()
+    values = get(server)["cameras"]["front"]
+    assert values["views"]["edges"]["gain"] == 2.5 and values["views"]["bw"]["threshold"] == "otsu"
+    assert values["regions"] == {}
+    checked = daemon.run_edged("--check", "--config", server.config,
+                               STATE_DIRECTORY=tmp_path / "state")
+    assert f"{stored}: kept: {EDGES}.gain = 2.5, the file has 1.0\n" in checked.stdout
+
+    cameras = server.cameras
+    cameras[0]["views"][0]["gain"] = 4.0
+    server.reload(cameras)
+    assert get(server)["cameras"]["front"]["views"]["edges"]["gain"] == 2.5
+    warning = (f"{EDGES}.gain: kept as 2.5, and the file's value has changed from 1.0 to 4.0 since; "
+               f"`edgectl unset {EDGES}.gain` takes the file's")
+    assert warning in server.stderr()
+    checked = daemon.run_edged("--check", "--config", server.config,
+                               STATE_DIRECTORY=tmp_path / "state")
+    assert checked.returncode == 0 and warning in checked.stderr
+
+    edgectl(server, "unset", f"{EDGES}.gain", f"{EDGES}.codec", "cameras.front.views.bw.threshold")
+    assert get(server)["cameras"]["front"]["views"]["edges"]["gain"] == 4.0
+    wait_for(lambda: not stored.exists())
+    assert edgectl(server, "diff") == "edged runs as its configuration file says\n"
+
+
+def test_a_setting_of_a_view_that_went_is_left_out(serve):
+    server = serve()
+    edgectl(server, "set", "--keep", f"{EDGES}.gain=2.5", "cameras.front.views.bw.threshold=33")
+    cameras = server.cameras
+    gone = cameras[0]["views"].pop()
+    server.reload(cameras)
+    assert get(server)["cameras"]["front"]["views"]["edges"]["gain"] == 2.5
+    server.wait_stderr(r"bw\.threshold: kept as 33, which does not fit the file any more")
+    cameras[0]["views"].append(gone)
+    server.reload(cameras)
+    assert get(server)["cameras"]["front"]["views"]["bw"]["threshold"] == 33
+
+
+@pytest.mark.parametrize("text", ["settings = (", "config = 1;", "@include \"/etc/passwd\"\n",
+                                  "config = \"x\"; settings = ( 1 );", "\0", "config = \"x\";"])
+def test_a_broken_settings_file_is_set_aside(serve, tmp_path, text):
+    (tmp_path / "state").mkdir()
+    stored = tmp_path / "state/settings.conf"
+    stored.write_text(text)
+    server = serve()
+    server.wait_stderr(r"settings\.conf: warning: it is broken, set aside as ")
+    assert not stored.exists()
+    assert (tmp_path / "state/settings.conf.broken").read_text() == text
+    edgectl(server, "set", "--keep", f"{EDGES}.gain=2.5")
+    wait_for(stored.exists)
+
+
+def test_settings_of_another_configuration_are_left_alone(serve, tmp_path):
+    (tmp_path / "state").mkdir()
+    text = ('config = "/elsewhere.conf"; settings = ( { key = "cameras.front.fps"; value = "7"; } );')
+    (tmp_path / "state/settings.conf").write_text(text)
+    server = serve()
+    assert get(server)["cameras"]["front"]["fps"] == 30
+    assert "its settings are for /elsewhere.conf" in server.stderr()
+    assert (tmp_path / "state/settings.conf").read_text() == text
+
+
+def test_only_operators_may_ask_and_secrets_are_hidden(edged, tmp_path):
+    users, port = make_file(tmp_path), free_port()
+    front = {"name": "front", "source": "gstreamer", "views": [{"name": "edges"}], **SMALL,
+             "pipeline": "rtspsrc location=rtsp://me:hush@127.0.0.1/ user-pw=hush"}
+    server = edged([front], settings={"rtsp": {"users": str(users)}, "http": {"port": port}},
+                   STATE_DIRECTORY=tmp_path)
+
+    def curl(user, *arguments):
+        result = subprocess.run(
+            ["curl", "-q", "-sS", "--noproxy", "*", "--digest", "-u", f"{user}:{PASSWORDS[user]}",
+             "-w", "\n%{http_code}", f"http://127.0.0.1:{port}/v1/config", *arguments],
+            capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+        return result.stdout.rsplit("\n", 1)
+
+    assert curl("vera")[1] == "403"
+    text, status = curl("otto")
+    assert status == "200" and "***" in text and "hush" not in text
+    change = ["-X", "PATCH", "-H", "Content-Type: application/json", "-d"]
+    assert curl("vera", *change, json.dumps(view(gain=2)))[1] == "403"
+    assert curl("otto", *change, json.dumps(view(gain=2)))[1] == "200"
+    assert curl("otto", *change, json.dumps(view(gain=3)), "-H", "Origin: http://evil")[1] == "403"
+    assert curl("anna", *change, json.dumps({"cameras": {"front": {"pipeline": "x"}}}))[1] == "403"
+    assert get(server)["cameras"]["front"]["views"]["edges"]["gain"] == 2.0
