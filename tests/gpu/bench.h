@@ -13,9 +13,8 @@ struct bench {
     const struct cuda_driver *driver;
     uint64_t input, output, between; // device memory
     struct CUevent_st *start, *end;
-    struct npp *npp;     // NULL: not installed
-    const char *picture; // path of a PGM, NULL: none
-    bool json, first;    // first result of a list
+    struct npp *npp;  // NULL: not installed
+    bool json, first; // first result of a list
 };
 
 // One thing to time, on a frame of the rotation.
@@ -50,23 +49,21 @@ int bench_run_job(struct bench *bench, const struct bench_job *job);
 size_t bench_bytes_moved(const struct bench_job *job, bool every_input, bool every_output);
 // The runner of a view from the format `from` to `to`, `name` in its line.
 int bench_run_view(struct bench *bench, const struct config_view *settings, const char *name,
-                   const char *from, const char *to, const struct bench_size *size,
-                   struct config_block block);
+                   const char *from, const char *to, const struct bench_size *size);
 // Fills the frames that jobs rotate through with noise.
 int bench_fill(struct bench *bench, struct error *error);
 
-// Edges, gray and camera of 720p to 8K beside copies of as many bytes, and NPP. `blocks`: edges in
-// several shapes instead.
-int bench_kernels(struct bench *bench, bool blocks);
+// Edges, gray and camera of 720p to 8K beside copies of as many bytes, and NPP.
+int bench_kernels(struct bench *bench);
 // Of one size: views of several kernels; motion; every operator, and every step alone.
 int bench_chains(struct bench *bench, const struct bench_size *size);
 int bench_motion(struct bench *bench, const struct bench_size *size);
 int bench_steps(struct bench *bench, const struct bench_size *size);
 // One frame from camera memory to memory an encoder reads, by kind of memory and by explicit
-// copies. `rows`: rows a thread and blocks over registered memory instead.
-int bench_path(struct bench *bench, bool rows);
+// copies.
+int bench_path(struct bench *bench);
 // Four views of one camera, queued at once and one after the other.
 int bench_camera(struct bench *bench);
-// Canny of noise, discs, a spiral and the bench's picture in 1080p to 8K beside copies of as many
+// Canny of noise, discs and a spiral in 1080p to 8K beside copies of as many
 // bytes, and NPP.
 int bench_canny(struct bench *bench);

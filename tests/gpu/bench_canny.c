@@ -2,7 +2,6 @@
 #include "tests/gpu/bench.h"
 #include "tests/gpu/pictures.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -85,77 +84,13 @@ static int upload(struct bench *bench, const struct frame *frame)
     return r;
 }
 
-// `step` / 2^16 of the way from one pixel to the next, and so for the rows.
-static uint8_t between(const uint8_t *row, const uint8_t *below, uint32_t x, uint32_t next,
-                       uint32_t across, uint32_t down)
+static void draw(struct frame *frame, const char *what)
 {
-    uint64_t above_value = (uint64_t)row[x] * (65536 - across) + (uint64_t)row[next] * across;
-    uint64_t below_value = (uint64_t)below[x] * (65536 - across) + (uint64_t)below[next] * across;
-
-    return (uint8_t)((above_value * (65536 - down) + below_value * down + (1ULL << 31)) >> 32);
-}
-
-static uint32_t smaller(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
-static void scale(const uint8_t *from, uint32_t from_width, uint32_t from_height,
-                  struct frame *frame)
-{
-    uint32_t width = frame->layout.width, height = frame->layout.height;
-
-    for (uint32_t y = 0; y < height; y++) {
-        uint64_t at_y = ((uint64_t)y << 16) * (from_height - 1) / height;
-        uint32_t top = (uint32_t)(at_y >> 16), bottom = smaller(top + 1, from_height - 1);
-        uint8_t *row = frame_plane(frame, 0) + y * frame->layout.planes[0].stride;
-
-        for (uint32_t x = 0; x < width; x++) {
-            uint64_t at_x = ((uint64_t)x << 16) * (from_width - 1) / width;
-            uint32_t left = (uint32_t)(at_x >> 16);
-
-            row[x] = between(from + (size_t)top * from_width, from + (size_t)bottom * from_width,
-                             left, smaller(left + 1, from_width - 1), at_x & 0xffff, at_y & 0xffff);
-        }
-    }
-}
-
-// A PGM without comments, scaled to the frame.
-static int draw_file(struct frame *frame, const char *path)
-{
-    FILE *file = fopen(path, "re");
-    _cleanup_(cleanup_free) uint8_t *pixels = NULL;
-    unsigned width = 0, height = 0;
-    int r = -EINVAL;
-
-    if (file && fscanf(file, "P5 %u %u 255", &width, &height) == 2 && fgetc(file) != EOF &&
-        width > 0 && height > 0) {
-        pixels = malloc((size_t)width * height);
-        if (pixels && fread(pixels, width, height, file) == height) {
-            scale(pixels, width, height, frame);
-            r = 0;
-        }
-    }
-    if (file) {
-        fclose(file);
-    }
-    if (r < 0) {
-        fprintf(stderr, "bench_gpu: %s is no 8 bit PGM\n", path);
-    }
-    return r;
-}
-
-static int draw(struct bench *bench, struct frame *frame, const char *what)
-{
-    if (strcmp(what, "picture") == 0) {
-        return draw_file(frame, bench->picture);
-    }
     if (strcmp(what, "spiral") == 0) {
         picture_draw_spiral(frame, SPIRAL_PITCH, 0);
     } else {
         picture_draw_discs(frame, 1);
     }
-    return 0;
 }
 
 static int measure_drawn(struct bench *bench, const char *what, uint32_t width, uint32_t height)
@@ -170,8 +105,8 @@ static int measure_drawn(struct bench *bench, const char *what, uint32_t width, 
         return r;
     }
     picture.frame = frame_pool_take(picture.pool);
-    r = draw(bench, picture.frame, what);
-    r = r < 0 ? r : upload(bench, picture.frame);
+    draw(picture.frame, what);
+    r = upload(bench, picture.frame);
     picture_finish(&picture);
     return r < 0 ? r : measure(bench, what, width, height);
 }
@@ -192,9 +127,6 @@ int bench_canny(struct bench *bench)
         r = r < 0 ? r : measure(bench, "noise", width, height);
         r = r < 0 ? r : measure_drawn(bench, "discs", width, height);
         r = r < 0 ? r : measure_drawn(bench, "spiral", width, height);
-        if (bench->picture) {
-            r = r < 0 ? r : measure_drawn(bench, "picture", width, height);
-        }
     }
     bench_end(bench);
     return r;

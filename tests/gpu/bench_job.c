@@ -128,10 +128,8 @@ size_t bench_bytes_moved(const struct bench_job *job, bool every_input, bool eve
 }
 
 int bench_run_view(struct bench *bench, const struct config_view *settings, const char *name,
-                   const char *from, const char *to, const struct bench_size *size,
-                   struct config_block block)
+                   const char *from, const char *to, const struct bench_size *size)
 {
-    struct config_block blocks[CONFIG_KERNEL_COUNT];
     const struct plan plan =
         plan_make(settings, pixel_format_by_name(from),
                   strcmp(to, "NV12") == 0 ? VIEW_OUTPUT_STREAM : VIEW_OUTPUT_EXACT);
@@ -140,17 +138,14 @@ int bench_run_view(struct bench *bench, const struct config_view *settings, cons
     struct bench_job job = {.runner = &runner};
     int r;
 
-    for (size_t i = 0; i < CONFIG_KERNEL_COUNT; i++) {
-        blocks[i] = block;
-    }
     frame_layout_init(&job.input, pixel_format_by_name(from), size->width, size->height, 1);
     frame_layout_init(&job.output, pixel_format_by_name(plan.format), size->width, size->height, 1);
     job.bytes =
         bench_bytes_moved(&job, picture, picture || settings->view == CONFIG_VIEW_DIRECTION);
-    gpu_set_blocks(bench->gpu, blocks);
     r = gpu_runner_init(&runner, bench->gpu, &plan, &job.input, false, NULL);
     if (r == 0) {
-        block = runner.stages[0].kernels[0].block;
+        struct config_block block = runner.stages[0].kernels[0].block;
+
         snprintf(job.name, sizeof job.name, "%s to %s%s [%d, %d]", from, to, name, block.x,
                  block.y);
         r = bench_run_job(bench, &job);

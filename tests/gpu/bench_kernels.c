@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 static int measure_view(struct bench *bench, enum config_view_kind kind, const char *from,
-                        const char *to, const struct bench_size *size, struct config_block block)
+                        const char *to, const struct bench_size *size)
 {
     static const char *const names[] = {[CONFIG_VIEW_CAMERA] = "",
                                         [CONFIG_VIEW_GRAY] = " gray",
@@ -17,7 +17,7 @@ static int measure_view(struct bench *bench, enum config_view_kind kind, const c
                                          .threshold = 80,
                                          .colour = (char *)"#00ff00"};
 
-    return bench_run_view(bench, &settings, names[kind], from, to, size, block);
+    return bench_run_view(bench, &settings, names[kind], from, to, size);
 }
 
 static int run_npp(struct bench *bench, uint64_t input, uint64_t output, uint32_t width,
@@ -57,8 +57,7 @@ static int measure_views(struct bench *bench, const struct bench_size *size)
     int r = 0;
 
     for (size_t i = 0; i < ARRAY_LENGTH(views) && r == 0; i++) {
-        r = measure_view(bench, views[i].kind, views[i].from, views[i].to, size,
-                         (struct config_block){0, 0, 0});
+        r = measure_view(bench, views[i].kind, views[i].from, views[i].to, size);
         if (i == 0 && r == 0) {
             r = measure_npp(bench, size);
         }
@@ -68,21 +67,7 @@ static int measure_views(struct bench *bench, const struct bench_size *size)
     return r < 0 ? r : bench_steps(bench, size);
 }
 
-static int measure_blocks(struct bench *bench, const struct bench_size *size)
-{
-    static const struct config_block blocks[] = {{128, 1, 0}, {32, 8, 0}, {32, 4, 0},  {64, 4, 0},
-                                                 {256, 1, 0}, {64, 1, 0}, {16, 16, 0}, {32, 16, 0},
-                                                 {64, 8, 0},  {32, 2, 0}, {64, 2, 0},  {128, 2, 0}};
-    int r = 0;
-
-    for (size_t i = 0; i < ARRAY_LENGTH(blocks) && r == 0; i++) {
-        r = measure_view(bench, CONFIG_VIEW_EDGES, "GREY", "GREY", size, blocks[i]);
-        r = r < 0 ? r : measure_view(bench, CONFIG_VIEW_EDGES, "YUYV", "NV12", size, blocks[i]);
-    }
-    return r;
-}
-
-int bench_kernels(struct bench *bench, bool blocks)
+int bench_kernels(struct bench *bench)
 {
     static const struct bench_size sizes[] = {
         {1280, 720}, {1920, 1080}, {3840, 2160}, {7680, 4320}};
@@ -93,7 +78,7 @@ int bench_kernels(struct bench *bench, bool blocks)
              "copy us", "ratio", "queued us", "copy us", "ratio");
     bench_begin(bench, "kernels", "The GPU's own memory, beside copies of as many bytes", columns);
     for (size_t i = 0; i < ARRAY_LENGTH(sizes) && r == 0; i++) {
-        r = (blocks ? measure_blocks : measure_views)(bench, &sizes[i]);
+        r = measure_views(bench, &sizes[i]);
     }
     bench_end(bench);
     return r;

@@ -228,25 +228,6 @@ static int add_managed(struct path *path, struct error *error)
     return add_kind(path, CONFIG_MEMORY_MANAGED, CONFIG_FLIP_NONE, error);
 }
 
-// Registered memory with several numbers of rows a thread, in two blocks.
-static int add_rows(struct path *path, struct error *error)
-{
-    static const unsigned rows[] = {4, 8, 16, 32, 64};
-    int r = 0;
-
-    for (size_t i = 0; i < 2 * ARRAY_LENGTH(rows) && r == 0; i++) {
-        struct way *way = &path->ways[path->count++];
-        struct config_block block = i % 2 ? (struct config_block){32, 8, (int)rows[i / 2]}
-                                          : (struct config_block){128, 1, (int)rows[i / 2]};
-
-        r = way_init(path, way, CONFIG_MEMORY_REGISTERED, false, CONFIG_FLIP_NONE, error);
-        way->runner.stages[0].kernels[0].block = block;
-        snprintf(way->name, sizeof way->name, "registered, %u rows, [%d, %d]", rows[i / 2], block.x,
-                 block.y);
-    }
-    return r;
-}
-
 static int add_copies(struct path *path, enum config_memory kind, struct error *error)
 {
     return way_init(path, &path->ways[path->count++], kind, true, CONFIG_FLIP_NONE, error);
@@ -292,11 +273,11 @@ static int measure_size(struct path *path, uint32_t width, uint32_t height, path
     return r;
 }
 
-int bench_path(struct bench *bench, bool rows)
+int bench_path(struct bench *bench)
 {
     static const uint32_t sizes[][2] = {{1280, 720}, {1920, 1080}, {3840, 2160}};
     // Managed memory last: once a process has had any, all its launches take some 30 us longer.
-    path_ways *const ways[] = {rows ? add_rows : add_mapped, add_managed};
+    path_ways *const ways[] = {add_mapped, add_managed};
     struct path *path = calloc(1, sizeof *path);
     struct error error = {0};
     char columns[96];
@@ -312,7 +293,7 @@ int bench_path(struct bench *bench, bool rows)
         *(void **)&path->copy_to_host = dlsym(bench->driver->library, "cuMemcpyDtoHAsync_v2");
         r = path->copy_to_host ? 0 : -ENOSYS;
     }
-    for (size_t i = 0; i < (rows ? 1 : 2) * ARRAY_LENGTH(sizes) && r == 0; i++) {
+    for (size_t i = 0; i < 2 * ARRAY_LENGTH(sizes) && r == 0; i++) {
         const uint32_t *size = sizes[i % ARRAY_LENGTH(sizes)];
 
         r = measure_size(path, size[0], size[1], ways[i / ARRAY_LENGTH(sizes)], &error);

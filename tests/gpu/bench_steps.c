@@ -129,7 +129,7 @@ int bench_chains(struct bench *bench, const struct bench_size *size)
         settings.view = CONFIG_VIEW_BINARY;
         settings.gain = 1;
         r = bench_run_view(bench, &settings, chains[i / 2].name, i % 2 ? "YUYV" : "NV12", "NV12",
-                           size, (struct config_block){0, 0, 0});
+                           size);
     }
     return r;
 }
