@@ -9,9 +9,9 @@ struct encoder_settings;
 struct frame_pool;
 struct gpu_surfaces;
 
-// Draws into an NV12 frame of any size: dark gray, "NO SIGNAL", the camera's name (letters, digits,
-// '-', '_'; others blank) and the time since loss as M:SS (H:MM:SS from an hour on). A negative
-// `seconds` leaves the time out. Returns 0, or the error that keeps the CPU from a surface.
+// Draws into an NV12 frame of any size: dark gray, "NO SIGNAL", the camera's name and the time
+// since loss as M:SS (H:MM:SS from an hour on). A negative `seconds` leaves the time out. Returns
+// 0, or the error that keeps the CPU from a surface.
 int slate_draw(struct frame *frame, const char *camera, int64_t seconds, struct error *error);
 
 // Makes frames for the slates of an encoder with these settings, and draws the first, for its
