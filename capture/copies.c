@@ -13,6 +13,7 @@ const char *copy_kind_name(enum copy_kind kind)
         [COPY_GSTREAMER_FALLBACK] = "gstreamer-fallback",
         [COPY_VIC_CONVERT] = "vic-convert",
         [COPY_CLIP_PAUSE] = "clip-pause",
+        [COPY_PRIVACY] = "privacy",
         [COPY_FLIP] = "flip",
         [COPY_ENCODER_CONVERT] = "encoder-convert",
         [COPY_NVMM_COPY] = "nvmm-copy",

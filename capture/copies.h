@@ -15,6 +15,7 @@ enum copy_kind {
     COPY_GSTREAMER_FALLBACK, // upstream ignored the offered pool
     COPY_VIC_CONVERT,        // by a Jetson's VIC, of what its camera stack delivers
     COPY_CLIP_PAUSE,         // a clip's picture shown again until the next one is due
+    COPY_PRIVACY,            // a lent frame, of which a part is blackened
     COPY_FLIP,               // pictures flipped into frames of their own
     COPY_ENCODER_CONVERT,    // the encoder takes no NV12, no whole size, or no strides of ours
     COPY_NVMM_COPY,          // by the CPU, into NVMM or out of it

@@ -113,6 +113,7 @@ struct frame {
     uint8_t *data;                 // the block; owned by the pool; NULL: it is a surface
     struct frame_surface *surface; // owned by the pool; NULL: it is plain memory
     unsigned index;                // number of this frame in its pool
+    bool lent; // its memory is still read by what wrote it: nobody writes into it
     // Capture: first byte of exposure or delivery as the driver says, CLOCK_MONOTONIC; and when
     // edged got hold of the frame.
     int64_t pts_ns, grabbed_ns;

@@ -66,7 +66,8 @@ struct source {
     // which data comes is not silent until then, on CLOCK_MONOTONIC, though there is no frame; and
     // the time from one picture to the next, as measured.
     int64_t patient_until_ns, period_ns;
-    // source_next() failed with one: the source should be opened again without what adopts them.
+    // source_next(), or the CPU's access to its frame, failed with one: the source should be opened
+    // again without what adopts them.
     bool surface_failed;
 };
 

@@ -199,6 +199,13 @@ struct config_region {
     double cooldown_s; // stillness for at least so long ends it
 };
 
+// A part of the picture that nobody sees.
+struct config_privacy {
+    char *name;                   // as for views, unique in its camera
+    struct config_point *polygon; // its corners, 3 and more
+    size_t polygon_count;
+};
+
 struct config_camera {
     char *name; // as for views, unique
     enum config_source source;
@@ -224,6 +231,8 @@ struct config_camera {
     size_t view_count;
     struct config_region *regions; // of motion events
     size_t region_count;
+    struct config_privacy *privacy; // what is black, in the flipped picture
+    size_t privacy_count;
 };
 
 // The CUDA kernels whose launch can be chosen; one group each in the group "kernels".

@@ -190,5 +190,7 @@ struct frame *gstreamer_pool_claim(GstBuffer *buffer, const struct frame_layout 
         return NULL;
     }
     GST_MINI_OBJECT_FLAG_SET(memory, GST_MEMORY_FLAG_READONLY);
+    // A decoder keeps its reference pictures mapped, videorate what it may repeat.
+    frame->lent = GST_MINI_OBJECT_REFCOUNT_VALUE(memory) > 1;
     return frame_ref(frame);
 }

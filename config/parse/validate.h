@@ -9,7 +9,7 @@
 int validate_complete(struct config *config);
 // Gives a view with every other default those that depend on what it shows.
 void validate_complete_view(struct config_view *view);
-// Names unnamed regions and gives them the end that depends on their start; -ENOMEM.
+// Names unnamed regions and privacy, gives regions the end that depends on their start; -ENOMEM.
 int validate_complete_regions(struct config_camera *camera);
 
 // Makes the names of files that stand in a file on disk relative to it. A region's mask that cannot
@@ -23,7 +23,7 @@ void validate_check(struct problems *problems, const config_setting_t *root,
 // The same for what others reach.
 void validate_check_network(struct problems *problems, const config_setting_t *root,
                             const struct config *config);
-// The same for the regions of a camera.
+// The same for the regions and the privacy of a camera.
 void validate_check_regions(struct problems *problems, const config_setting_t *camera_setting,
                             const struct config_camera *camera);
 // Refuses elements of `list` that have the name of another. Elements are structs of `size` bytes

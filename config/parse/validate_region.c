@@ -1,8 +1,21 @@
-// Regions: what their keys mean together.
+// Regions and privacy: what their keys mean together.
 #include "config/parse/validate.h"
 
 #include <errno.h>
 #include <stdio.h>
+
+static int name_privacy(struct config_camera *camera)
+{
+    for (size_t i = 0; i < camera->privacy_count; i++) {
+        struct config_privacy *privacy = &camera->privacy[i];
+
+        if (!privacy->name && asprintf(&privacy->name, "privacy%zu", i) < 0) {
+            privacy->name = NULL;
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
 
 int validate_complete_regions(struct config_camera *camera)
 {
@@ -17,7 +30,7 @@ int validate_complete_regions(struct config_camera *camera)
             return -ENOMEM;
         }
     }
-    return 0;
+    return name_privacy(camera);
 }
 
 static void check_region(struct problems *problems, const config_setting_t *setting,
@@ -32,6 +45,27 @@ static void check_region(struct problems *problems, const config_setting_t *sett
     if (end && region->end > region->start) {
         problems_error(problems, end, NULL, "got %g, allowed: at most start, which is %g (percent)",
                        region->end, region->start);
+    }
+}
+
+static void check_privacy(struct problems *problems, const config_setting_t *camera_setting,
+                          const struct config_camera *camera)
+{
+    const config_setting_t *list = config_setting_get_member(camera_setting, "privacy");
+
+    for (size_t i = 0; list && i < camera->privacy_count; i++) {
+        const config_setting_t *setting = config_setting_get_elem(list, (unsigned)i);
+
+        if (setting && config_setting_is_group(setting) &&
+            !config_setting_get_member(setting, "polygon")) {
+            problems_error(problems, setting, "polygon",
+                           "got nothing, allowed: a list ( [x, y], … ) of 3 to 64 corners, x and y "
+                           "from 0.0 to 1.0");
+        }
+    }
+    if (list) {
+        validate_check_names(problems, list, "privacy", camera->privacy, camera->privacy_count,
+                             sizeof *camera->privacy);
     }
 }
 
@@ -51,4 +85,5 @@ void validate_check_regions(struct problems *problems, const config_setting_t *c
         validate_check_names(problems, list, "regions", camera->regions, camera->region_count,
                              sizeof *camera->regions);
     }
+    check_privacy(problems, camera_setting, camera);
 }

@@ -154,7 +154,8 @@ static const struct schema_key camera_keys[] = {
     {"flip", SCHEMA_WORD, .remote = true, CAMERA_FIELD(flip), .words = flip_words,
      .default_text = "none",
      .help = "Which way up the picture is; it is turned clockwise, or mirrored: horizontal swaps "
-             "left and right, vertical top and bottom. width, height, regions, polygons and masks "
+             "left and right, vertical top and bottom. width, height, regions, privacy, polygons "
+             "and masks "
              "are those of the flipped picture. A camera that can flips it itself; else edged "
              "copies each frame once more, which status counts as flip."},
     {"format", SCHEMA_STRING, CAMERA_FIELD(format), .rule = &format_rule, .default_text = "auto",
@@ -207,6 +208,10 @@ static const struct schema_key camera_keys[] = {
      .minimum = 0, .maximum = 8, .count_offset = offsetof(struct config_camera, region_count),
      .group = &schema_region, .default_note = "none",
      .help = "Parts of the picture in which motion is an event, watched or not."},
+    {"privacy", SCHEMA_LIST, .remote = true, CAMERA_FIELD(privacy), .cost = CONFIG_COST_FRAME,
+     .minimum = 0, .maximum = 8, .count_offset = offsetof(struct config_camera, privacy_count),
+     .group = &schema_privacy, .default_note = "none",
+     .help = "Parts of the picture that are black for everybody."},
 };
 const struct schema_group schema_camera = {
     .title = "cameras",

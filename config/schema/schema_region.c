@@ -1,4 +1,5 @@
-// The keys of a region, a part of the picture in which motion is an event.
+// The keys of a region, a part of the picture in which motion is an event, and of a part that
+// nobody sees.
 #include "config/schema/schema.h"
 
 #include "config/config.h"
@@ -50,4 +51,27 @@ const struct schema_group schema_region = {
     .key_count = ARRAY_LENGTH(region_keys),
     .cost = CONFIG_COST_FRAME,
     .size = sizeof(struct config_region),
+};
+
+#define PRIVACY_FIELD(member) .offset = offsetof(struct config_privacy, member)
+static const struct schema_key privacy_keys[] = {
+    {"name", SCHEMA_STRING, .remote = true, PRIVACY_FIELD(name), .rule = &schema_name_rule,
+     .default_note = "\"privacy\" and the place in the list, counted from 0",
+     .help = "What the part is called; unique in its camera."},
+    {"polygon", SCHEMA_POINTS, .remote = true, PRIVACY_FIELD(polygon), .minimum = 3, .maximum = 64,
+     .count_offset = offsetof(struct config_privacy, polygon_count),
+     .default_note = "none, it is needed",
+     .help =
+         "The corners of the part, as those of a region. Each pixel that the polygon touches is "
+         "black, and with it the square of 2x2 pixels that shares its colour."},
+};
+const struct schema_group schema_privacy = {
+    .title = "cameras.privacy",
+    .help = "A part of a camera's picture that is black before anything else sees it: views, "
+            "motion events and snapshots. If a camera's frames cannot be blackened its pictures "
+            "stop, and edgectl status says why.",
+    .keys = privacy_keys,
+    .key_count = ARRAY_LENGTH(privacy_keys),
+    .cost = CONFIG_COST_FRAME,
+    .size = sizeof(struct config_privacy),
 };

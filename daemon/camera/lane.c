@@ -128,6 +128,9 @@ static void set_live(struct lane *lane, const struct frame *frame)
 static void close_source(struct lane *lane, bool lost)
 {
     if (lane->source) {
+        if (lane->source->surface_failed) {
+            lane->source_environment.surfaces = NULL;
+        }
         report_source_closed(lane->environment.report, lane->source, lost);
         source_close(TAKE(lane->source));
         tuner_abandon(lane->environment.tuner);
@@ -242,11 +245,16 @@ static int prepare_channels(struct lane *lane, const struct source_mode *mode, s
         .camera = settings_camera(lane->channels.settings),
         .measured = motion_watch_region(lane->environment.motion_watch, 0),
         .means = &lane->means,
+        .copies = lane->environment.copies,
         .pool = lane->environment.pool};
     int r = picture_maker_prepare(&lane->picture, &picture, error);
 
     if (r) {
         return r;
+    }
+    if (lane->picture.shows_other) { // what becomes black has not moved
+        channels_forget(&lane->channels);
+        motion_watch_reset(lane->environment.motion_watch, false);
     }
     lane->input_surfaces = mode->surfaces && !lane->picture.flip;
     lane->fps_numerator = mode->fps_numerator;
@@ -322,41 +330,29 @@ static int run_picture(struct lane *lane, struct frame *picture, struct error *e
     return r;
 }
 
-// By the demosaic and the flip. *ret_picture stays NULL where all their frames are in use: the
-// frame counts as dropped. -ENOTRECOVERABLE: the GPU failed.
-static int make_picture(struct lane *lane, struct frame *frame, struct error *error,
-                        struct frame **ret_picture)
-{
-    int r = picture_maker_run(&lane->picture, frame, error, ret_picture);
-
-    if (r == -ENOBUFS) {
-        lane->source->counters.dropped++;
-        r = 0;
-    } else if (r == 0 && lane->picture.flip) {
-        copies_count(lane->environment.copies, COPY_FLIP);
-    }
-    return r && lane->means.gpu ? -ENOTRECOVERABLE : r;
-}
-
 // The motion watch begins on the CPU's side, and the camera gets its frame back there.
-static int run_frame(struct lane *lane, struct frame *frame, struct error *error)
+static int run_frame(struct lane *lane, struct frame *grabbed, struct error *error)
 {
-    _cleanup_(cleanup_frame) struct frame *picture = NULL;
+    _cleanup_(cleanup_frame) struct frame *frame = NULL, *picture = NULL;
     bool watched = channels_begin(&lane->channels);
     bool measured = motion_watch_region(lane->environment.motion_watch, 0);
-    int r;
+    int r = 0;
 
-    if (!watched && !measured) {
-        return 0;
+    if (watched || measured) {
+        r = picture_maker_hide(&lane->picture, lane->source, grabbed, error, &frame);
+    }
+    if (!frame) {
+        return r;
     }
     if (!picture_maker_is_used(&lane->picture)) {
         r = measured ? frame_begin_cpu_access(frame, error) : 0;
         return r ? r : run_picture(lane, frame, error);
     }
-    r = make_picture(lane, frame, error, &picture);
-    if (!r && picture && measured && frame_to_cpu(picture, error)) {
-        r = -ENOTRECOVERABLE;
+    r = picture_maker_run(&lane->picture, lane->source, frame, error, &picture);
+    if (!r && picture && measured) {
+        r = frame_to_cpu(picture, error);
     }
+    r = r && lane->means.gpu ? -ENOTRECOVERABLE : r;
     if (!r && picture) {
         r = run_picture(lane, picture, error);
     }
@@ -410,9 +406,6 @@ static void grab(struct lane *lane)
         describe_silence(lane->source, &error);
     }
     if (r) {
-        if (lane->source->surface_failed) {
-            lane->source_environment.surfaces = NULL;
-        }
         handle_failure(lane, r, false, &error);
         return;
     }

@@ -3,6 +3,7 @@
 #include "daemon/camera/encoder.h"
 #include "kernels/graph/view.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 // Frames without a mosaic: no encoder takes them as they are, so the views are done with one before
@@ -37,6 +38,27 @@ static const struct frame_allocator *choose_allocator(const struct compute_means
 {
     return means->memory && !read_by_cpu ? gpu_memory_device_allocator(means->memory)
                                          : means->allocator;
+}
+
+static int prepare_privacy(struct picture_maker *maker, const struct picture_setup *setup,
+                           struct error *error)
+{
+    const struct privacy_setup wanted = {.polygons = setup->camera->privacy,
+                                         .count = setup->camera->privacy_count,
+                                         .flip = setup->flip,
+                                         .layout = setup->input};
+
+    if (maker->allocator != setup->means->allocator) {
+        frame_pool_unref(TAKE(maker->lent));
+        maker->allocator = setup->means->allocator;
+    }
+    maker->copies = setup->copies;
+    maker->shows_other = maker->privacy ? !privacy_fits(maker->privacy, &wanted) : wanted.count > 0;
+    if (!maker->shows_other) {
+        return 0;
+    }
+    privacy_free(TAKE(maker->privacy));
+    return wanted.count > 0 ? privacy_new(&wanted, error, &maker->privacy) : 0;
 }
 
 static int prepare_demosaic(struct picture_maker *maker, const struct picture_setup *setup,
@@ -95,8 +117,11 @@ int picture_maker_prepare(struct picture_maker *maker, const struct picture_setu
                           struct error *error)
 {
     const struct frame_layout *layout = setup->input;
-    int r = prepare_demosaic(maker, setup, error);
+    int r = prepare_privacy(maker, setup, error);
 
+    if (r == 0) {
+        r = prepare_demosaic(maker, setup, error);
+    }
     if (r == 0) {
         layout = maker->demosaic ? demosaic_layout(maker->demosaic) : layout;
         r = prepare_flip(maker, setup, layout, error);
@@ -111,6 +136,53 @@ void picture_maker_finish(struct picture_maker *maker)
 {
     flip_free(maker->flip);
     demosaic_free(maker->demosaic);
+    privacy_free(maker->privacy);
+    frame_pool_unref(maker->lent);
+}
+
+// A copy of a frame in plain memory.
+static int copy_frame(struct picture_maker *maker, const struct frame *frame, struct error *error,
+                      struct frame **ret_copy)
+{
+    int r = 0;
+
+    if (maker->lent && !frame_layout_equal(frame_pool_layout(maker->lent), &frame->layout)) {
+        frame_pool_unref(TAKE(maker->lent));
+    }
+    if (!maker->lent) {
+        r = frame_pool_new(&frame->layout, ENCODER_PICTURES, maker->allocator, &maker->lent);
+    }
+    if (r < 0) {
+        return error_set(error, r, "no memory for copies of frames");
+    }
+    *ret_copy = frame_pool_take_for(maker->lent, frame);
+    if (*ret_copy) {
+        copies_copy_frame(maker->copies, COPY_PRIVACY, *ret_copy, &frame->layout, frame->data);
+    }
+    return 0;
+}
+
+int picture_maker_hide(struct picture_maker *maker, struct source *source, struct frame *frame,
+                       struct error *error, struct frame **ret_frame)
+{
+    _cleanup_(cleanup_frame) struct frame *output = NULL;
+    int r = 0;
+
+    if (maker->privacy && frame->lent) {
+        r = copy_frame(maker, frame, error, &output);
+        source->counters.dropped += r == 0 && !output;
+    } else {
+        output = frame_ref(frame);
+    }
+    if (maker->privacy && output) {
+        r = privacy_apply(maker->privacy, output, error);
+        source->surface_failed |= r < 0 && frame->surface;
+    }
+    if (r < 0) {
+        return error_prefix(error, r, "blackening what is private");
+    }
+    *ret_frame = TAKE(output);
+    return 0;
 }
 
 bool picture_maker_is_used(const struct picture_maker *maker)
@@ -118,8 +190,8 @@ bool picture_maker_is_used(const struct picture_maker *maker)
     return maker->demosaic || maker->flip;
 }
 
-int picture_maker_run(struct picture_maker *maker, struct frame *frame, struct error *error,
-                      struct frame **ret_picture)
+int picture_maker_run(struct picture_maker *maker, struct source *source, struct frame *frame,
+                      struct error *error, struct frame **ret_picture)
 {
     _cleanup_(cleanup_frame) struct frame *developed = NULL;
     int r = maker->demosaic ? demosaic_run(maker->demosaic, frame, error, &developed) : 0;
@@ -129,7 +201,11 @@ int picture_maker_run(struct picture_maker *maker, struct frame *frame, struct e
     } else if (r == 0) {
         r = flip_run(maker->flip, developed ? developed : frame, error, ret_picture);
     }
-    return r;
+    if (r == 0 && maker->flip) {
+        copies_count(maker->copies, COPY_FLIP);
+    }
+    source->counters.dropped += r == -ENOBUFS;
+    return r == -ENOBUFS ? 0 : r;
 }
 
 void picture_maker_describe(const struct picture_maker *maker, char *ret_text, size_t size)

@@ -8,6 +8,7 @@
 #include "daemon/ctl/arguments.h"
 #include "daemon/front/events/motion.h"
 #include "kernels/graph/graph.h"
+#include "kernels/mask/privacy.h"
 
 #include <errno.h>
 #include <string.h>
@@ -27,8 +28,9 @@ struct events_options {
 };
 
 struct clip {
-    const char *camera;
+    const struct config_camera *camera;
     bool frames;
+    struct privacy *privacy;            // owned; NULL: none yet, or all may be seen
     struct graph *graph;                // owned
     struct motion_watch *motion_watch;  // owned
     uint64_t numbers[LINK_REGIONS_MAX]; // of the events so far, by region
@@ -79,7 +81,7 @@ static void print_event(void *context, const struct link_event *event)
         .box = event->region.box,
     };
 
-    snprintf(motion.camera, sizeof motion.camera, "%s", clip->camera);
+    snprintf(motion.camera, sizeof motion.camera, "%s", clip->camera->name);
     snprintf(motion.region, sizeof motion.region, "%s", event->region.name);
     json_builder_begin_object(builder);
     motion_add_members(builder, &motion);
@@ -97,7 +99,7 @@ static void print_frame(struct clip *clip, int64_t time_ns)
 
         json_builder_begin_object(builder);
         json_add_string(builder, "event", "frame");
-        json_add_string(builder, "camera", clip->camera);
+        json_add_string(builder, "camera", clip->camera->name);
         json_add_string(builder, "region", region->name);
         json_builder_set_member_name(builder, "moving");
         json_builder_add_boolean_value(builder, region->moving);
@@ -108,6 +110,26 @@ static void print_frame(struct clip *clip, int64_t time_ns)
     }
 }
 
+// The recording is the right way up. 1, or a negative errno.
+static int hide(struct clip *clip, struct frame *frame, struct error *error)
+{
+    const struct privacy_setup wanted = {.polygons = clip->camera->privacy,
+                                         .count = clip->camera->privacy_count,
+                                         .layout = &frame->layout};
+    int r = 0;
+
+    if (clip->privacy && !privacy_fits(clip->privacy, &wanted)) {
+        privacy_free(TAKE(clip->privacy));
+    }
+    if (!clip->privacy && wanted.count > 0) {
+        r = privacy_new(&wanted, error, &clip->privacy);
+    }
+    if (r == 0 && clip->privacy) {
+        r = privacy_apply(clip->privacy, frame, error);
+    }
+    return r < 0 ? r : 1;
+}
+
 static int see_frames(struct clip *clip, struct clip_reader *reader, struct error *error)
 {
     int r;
@@ -116,6 +138,9 @@ static int see_frames(struct clip *clip, struct clip_reader *reader, struct erro
         _cleanup_(cleanup_frame) struct frame *frame = NULL;
 
         r = clip_reader_next(reader, error, &frame);
+        if (r > 0) {
+            r = hide(clip, frame, error);
+        }
         if (r > 0) {
             graph_begin(clip->graph);
             motion_watch_begin(clip->motion_watch, frame);
@@ -133,7 +158,7 @@ static int see_frames(struct clip *clip, struct clip_reader *reader, struct erro
 static int read_clip(const struct config_camera *camera, const char *path, bool frames,
                      struct error *error)
 {
-    struct clip clip = {.camera = camera->name, .frames = frames};
+    struct clip clip = {.camera = camera, .frames = frames};
     struct clip_reader *reader = NULL;
     int r = graph_new(&clip.graph);
 
@@ -144,6 +169,7 @@ static int read_clip(const struct config_camera *camera, const char *path, bool 
         r = see_frames(&clip, reader, error);
     }
     clip_reader_free(reader);
+    privacy_free(clip.privacy);
     motion_watch_free(clip.motion_watch);
     graph_free(clip.graph);
     return r;

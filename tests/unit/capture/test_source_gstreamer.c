@@ -42,7 +42,8 @@ TEST(test_an_element_that_ignores_the_pool_costs_one_counted_copy_a_frame)
     source_close(harness.source);
 }
 
-// imagefreeze sends one memory again and again: only the first may be handed out as it is.
+// imagefreeze sends one memory again and again: only the first may be handed out as it is, and is
+// not to be written into.
 TEST(test_a_repeated_buffer_is_not_handed_out_twice)
 {
     struct harness harness;
@@ -53,6 +54,7 @@ TEST(test_a_repeated_buffer_is_not_handed_out_twice)
     harness_start(&harness, ops);
     first = harness_next(&harness);
     second = harness_next(&harness);
+    assert_true(first->lent);
     assert_ptr_not_equal(first->data, second->data);
     assert_memory_equal(first->data, second->data, first->layout.size);
     frame_unref(first);
@@ -77,6 +79,7 @@ TEST(test_frames_in_use_are_not_lent_again)
     for (int i = 0; i < 20; i++) {
         frame = harness_next(&harness);
         assert_ptr_not_equal(frame, held);
+        assert_false(frame->lent);
         frame_unref(frame);
     }
     assert_memory_equal(before, held->data, held->layout.size);

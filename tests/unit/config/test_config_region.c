@@ -178,6 +178,36 @@ TEST(test_what_does_not_fit_together_is_refused)
         "allowed: a name of its own\n");
 }
 
+TEST(test_privacy_comes_back_from_its_text)
+{
+    _cleanup_(cleanup_config) struct config *config =
+        parse("cameras = ( { privacy = ( { " SQUARE " }, { name = \"window\"; polygon = ( [0.1, "
+              "0.0], [1.0, 0.3], [0, 1] ); } ); } );");
+    _cleanup_(cleanup_free) char *text = format(config, 0);
+    _cleanup_(cleanup_config) struct config *again = parse(text);
+    _cleanup_(cleanup_free) char *text_again = format(again, 0);
+    const struct config_privacy *privacy = again->cameras[0].privacy;
+
+    assert_string_equal(text_again, text);
+    assert_int_equal(again->cameras[0].privacy_count, 2);
+    assert_string_equal(privacy[0].name, "privacy0");
+    assert_int_equal(privacy[0].polygon_count, 4);
+    assert_string_equal(privacy[1].name, "window");
+    assert_number_equal(privacy[1].polygon[1].y, 0.3);
+}
+
+TEST(test_privacy_without_a_polygon_is_refused)
+{
+    check_list("privacy", "{ " SQUARE " }, { name = \"a\"; }", -EINVAL,
+               "t:1: error: cameras[0].privacy[1].polygon: got nothing, allowed: " POLYGON "\n");
+    check_list("privacy", "{ polygon = ( [0, 0], [1, 1] ); }", -EINVAL,
+               "t:1: error: cameras[0].privacy[0].polygon: got 2 corners, allowed: 3 to 64\n");
+    check_list(
+        "privacy", "{ name = \"a\"; " SQUARE " }, { name = \"a\"; " SQUARE " }", -EINVAL,
+        "t:1: error: cameras[0].privacy[1].name: got \"a\", which is the name of privacy[0], "
+        "too; allowed: a name of its own\n");
+}
+
 static void write_file(const char *path, const char *text)
 {
     FILE *file = fopen(path, "we");

@@ -1,6 +1,6 @@
-// Which keys may be changed over the network: what makes the picture, its encoding, the regions and
-// the kernels' blocks. What names a file, a device, a program, a URL, an address, a role or another
-// view may not, and neither may a key that nobody has thought about.
+// Which keys may be changed over the network: what makes the picture, its encoding, the regions,
+// privacy and the kernels' blocks. What names a file, a device, a program, a URL, an address, a
+// role or another view may not, and neither may a key that nobody has thought about.
 #include "config/schema/schema.h"
 #include "tests/unit/unit.h"
 
@@ -44,6 +44,9 @@ static const char *const may[] = {
     "cameras.regions.end",
     "cameras.regions.duration_s",
     "cameras.regions.cooldown_s",
+    "cameras.privacy",
+    "cameras.privacy.name",
+    "cameras.privacy.polygon",
 };
 
 static bool may_be_changed(const char *path)

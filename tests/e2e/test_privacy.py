@@ -1,0 +1,162 @@
+"""What is private is black for every viewer, moves nothing, and changes between two frames."""
+
+import numpy as np
+import pytest
+
+import daemon
+import pattern
+from test_frames import PSNR_MIN_DB
+from test_nvmm import jetson, wait_live, wait_path  # noqa: F401
+
+SIZE = (640, 360)
+SMALL = {"width": SIZE[0], "height": SIZE[1]}
+CODED = 28  # what black may become on its way
+# Below the row that holds the frame's number; whole squares of 2x2 pixels.
+LEFT = {"x": (64, 256), "y": (108, 288)}
+RIGHT = {"x": (384, 576), "y": (72, 324)}
+
+
+def polygon(part):
+    """The corners of a part of the picture, in shares."""
+    (left, right), (top, bottom) = part["x"], part["y"]
+    shares = [(left, top), (right, top), (right, bottom), (left, bottom)]
+    return {"polygon": [[float(x / SIZE[0]), float(y / SIZE[1])] for x, y in shares]}
+
+
+def pixels(part, inset=0):
+    return (slice(part["y"][0] + inset, part["y"][1] - inset),
+            slice(part["x"][0] + inset, part["x"][1] - inset))
+
+
+def hidden(luma, *parts):
+    luma = luma.copy()
+    for part in parts:
+        luma[pixels(part)] = 16
+    return luma
+
+
+def camera(*parts, **settings):
+    privacy = {"privacy": [polygon(part) for part in parts]} if parts else {}
+    return daemon.camera(**{**SMALL, **privacy, **settings})
+
+
+def expected(view, number, *parts):
+    luma = hidden(pattern.frame(number, *SIZE)[0], *parts)
+    return luma if view == "camera" else pattern.limited_range(pattern.sobel_magnitude(luma))
+
+
+@pytest.mark.parametrize("settings", [
+    {}, {"format": "YUYV"}, {"flip": "rotate-180", "format": "YU12"},
+], ids=["as it is", "YUYV", "flipped"])
+def test_viewers_see_black_there_and_the_picture_around_it(edged, watch, settings):
+    server = edged([camera(LEFT, RIGHT, views=("camera", "edges"), **settings)])
+    if "flip" in settings:  # the number stands on its head: only the black is looked at
+        viewers = [watch(server.url(f"/front/{view}"), view=view, size=SIZE, keep_every=1)
+                   for view in ("camera", "edges")]
+        for viewer in viewers:
+            for picture in viewer.camera_pictures(5):
+                assert picture[pixels(LEFT, 2)].max() <= CODED
+                assert picture[pixels(RIGHT, 2)].max() <= CODED
+                assert picture[310:350, 300:340].max() > 40
+        return
+    for view in ("camera", "edges"):
+        viewer = watch(server.url(f"/front/{view}"), view=view, size=SIZE, keep_every=5)
+        viewer.wait_kept(3)
+        viewer.stop()
+        for number, picture in viewer.pictures().items():
+            assert pattern.psnr_db(picture, expected(view, number, LEFT, RIGHT)) >= PSNR_MIN_DB
+            assert picture[pixels(LEFT, 2)].max() <= CODED
+            assert picture[pixels(RIGHT, 2)].max() <= CODED
+
+
+def test_a_reload_hides_and_shows_between_two_frames(edged, watch):
+    front = camera(views=("camera", "motion"))
+    server = edged([front])
+    viewer = watch(server.url("/front/camera"), view="camera", size=SIZE, keep_every=1)
+    viewer.wait_numbers(1)
+    pid = server.camera()["process"]["pid"]
+    for parts in ((LEFT,), (RIGHT,), (LEFT, RIGHT), ()):
+        server.reload([camera(*parts, views=("camera", "motion"))])
+        viewer.wait_frames(len(viewer.frames) + 10)
+    server.assert_accounted(viewer)
+    viewer.stop()
+    assert server.camera()["process"]["pid"] == pid
+    seen = []  # whether left and right were hidden, each state once
+    for number, picture in viewer.pictures().items():
+        dark = tuple(bool(picture[pixels(part, 2)].max() <= CODED) for part in (LEFT, RIGHT))
+        whole = tuple(part for part, is_dark in zip((LEFT, RIGHT), dark) if is_dark)
+        assert pattern.psnr_db(picture, expected("camera", number, *whole)) >= PSNR_MIN_DB
+        if not seen or seen[-1] != dark:
+            seen.append(dark)
+    assert seen == [(False, False), (True, False), (False, True), (True, True), (False, False)]
+
+
+def test_nothing_moves_where_nobody_sees(edged):
+    """Nor when a part is hidden or shown."""
+    def cameras(*parts):
+        regions = [{"name": name, "start": 0.01, "duration_s": 0.0, "erode": 0, **polygon(part)}
+                   for name, part in (("left", LEFT), ("right", RIGHT))]
+        return [camera(*parts, regions=regions)]
+
+    def moving(found):
+        return [region["moving"] for region in found["regions"]]
+
+    server = edged(cameras(LEFT))
+    found = server.wait_camera("front", lambda c: len(c["regions"]) == 2 and moving(c)[1])
+    assert [region["events"] for region in found["regions"]] == [0, 1]
+    assert found["regions"][0]["share"] == 0
+    server.reload(cameras(LEFT, RIGHT))
+    found = server.wait_camera("front", lambda c: not any(moving(c)))
+    server.reload(cameras(LEFT))
+    found = server.wait_camera("front", lambda c: moving(c)[1])
+    assert [region["events"] for region in found["regions"]] == [0, 2]
+    server.reload(cameras())
+    server.wait_camera("front", lambda c: all(moving(c)))
+
+
+def test_a_picture_that_its_pipeline_keeps_is_hidden_in_a_copy(edged, watch):
+    """imagefreeze shows one picture for ever, and has to find it as it was."""
+    def cameras(*parts):
+        pipeline = (f"videotestsrc num-buffers=1 pattern=white ! video/x-raw,width={SIZE[0]},"
+                    f"height={SIZE[1]},framerate=30/1 ! imagefreeze")
+        return [camera(*parts, source="gstreamer", pipeline=pipeline, views=("camera",),
+                       regions=[{"name": "all"}])]
+
+    def is_dark(picture):
+        assert picture[: LEFT["y"][0] - 4].min() > 200
+        return picture[pixels(LEFT, 2)].max() <= CODED
+
+    server = edged(cameras(LEFT))
+    server.wait_camera("front", lambda c: c["copies"]["privacy"]["total"] > 0)
+    viewer = watch(server.url("/front/camera"), view="camera", keep_every=1)
+    assert all(is_dark(picture) for picture in viewer.camera_pictures(5))
+    server.reload(cameras())
+    viewer = watch(server.url("/front/camera"), view="camera", keep_every=1)
+    assert not any(is_dark(picture) for picture in viewer.camera_pictures(5))
+
+
+@pytest.mark.parametrize("release", ["jetpack=5", "jetpack=6"])
+def test_a_jetsons_surfaces_are_hidden_where_they_lie(jetson, watch, release):  # noqa: F811
+    part = {"x": (64, 256), "y": (36, 180)}
+    shares = [[0.2, 0.15], [0.8, 0.15], [0.8, 0.75], [0.2, 0.75]]  # of 320x240
+    server = jetson(views=({"name": "plain", "view": "camera"}, {"name": "edges"}), source="argus",
+                    library=release, keys={"privacy": [{"polygon": shares}]})
+    assert "Argus NV12 320x240@30 -> nvmm -> " in wait_live(server)["path"]
+    for view in ("plain", "edges"):
+        viewer = watch(server.url(f"/front/{view}"), keep_every=1)
+        for picture in viewer.camera_pictures(20)[-3:]:
+            assert picture[pixels(part, 4)].max() <= CODED and picture.max() > 100
+    assert server.camera()["copies_per_frame"] == 0
+
+
+def test_surfaces_that_cannot_be_hidden_stop_the_pictures_and_are_done_without(jetson, watch):  # noqa: F811
+    shares = [[0.2, 0.15], [0.8, 0.15], [0.8, 0.75], [0.2, 0.75]]
+    server = jetson(views=({"name": "plain", "view": "camera"},), source="argus",
+                    library="fail=NvBufSurfaceSyncForCpu:30+",
+                    keys={"privacy": [{"polygon": shares}]})
+    viewer = watch(server.url("/front/plain"), keep_every=1)
+    server.wait_stderr("no signal: blackening what is private: NvBufSurfaceSyncForCpu failed, "
+                       "retrying in ")
+    wait_path(server, "Argus NV12 320x240@30 -> registered -> ")
+    for picture in viewer.camera_pictures(60):
+        assert picture[40:176, 68:252].max() <= CODED
