@@ -146,6 +146,22 @@ struct config_point {
     double x, y;
 };
 
+// Where a label is in the picture.
+enum config_corner {
+    CONFIG_CORNER_TOP_LEFT,
+    CONFIG_CORNER_TOP_RIGHT,
+    CONFIG_CORNER_BOTTOM_LEFT,
+    CONFIG_CORNER_BOTTOM_RIGHT,
+};
+
+// What is written into a view's picture; nothing where text, clock and camera are all unset.
+struct config_label {
+    char *text;         // UTF-8, at most 64 characters; "": none
+    bool clock, camera; // the local time, the camera's name
+    int size;           // 1..4
+    enum config_corner corner;
+};
+
 struct config_view {
     char *name; // mount: /<camera>/<name>; [A-Za-z0-9_-]{1,32}, unique in its camera
     enum config_view_kind view;
@@ -167,6 +183,7 @@ struct config_view {
     struct config_point *polygon;
     size_t polygon_count;
     char *mask;
+    struct config_label label;
     char *left, *right; // split: names of other views of the camera, or words of kinds
     // Those views, in the same list; NULL where it is a kind of view, with the split's own keys.
     const struct config_view *left_view, *right_view;
@@ -351,6 +368,8 @@ int config_view_set(struct config_view *view, const char *key, const char *value
 int config_view_new(const char *kind, struct error *error, struct config_view **ret_view);
 void config_view_free(struct config_view *view);
 
+// Whether anything is written into a view's picture.
+bool config_view_has_label(const struct config_view *view);
 // Whether a view is limited to a part of the picture.
 bool config_view_is_masked(const struct config_view *view);
 // Whether what limits it fits together: a polygon or a mask, and with stages of its own one that is

@@ -63,8 +63,10 @@ static int refuse_key(const char *name, struct error *error)
     for (size_t i = 0; error && i < schema_view.key_count; i++) {
         size_t length = strlen(error->text);
 
-        snprintf(error->text + length, sizeof error->text - length, "%s%s", i ? ", " : "",
-                 schema_view.keys[i].name);
+        if (schema_view.keys[i].type != SCHEMA_GROUP) {
+            snprintf(error->text + length, sizeof error->text - length, "%s%s", i ? ", " : "",
+                     schema_view.keys[i].name);
+        }
     }
     return -EINVAL;
 }
@@ -96,6 +98,9 @@ int config_view_set(struct config_view *view, const char *key, const char *value
 
     if (!found) {
         return refuse_key(key, error);
+    }
+    if (found->type == SCHEMA_GROUP) {
+        return error_set(error, -EINVAL, "%s: no effect on files, only in streams", key);
     }
     if (found->used_by && !(found->used_by & 1U << selected)) {
         return refuse_unused(found, view, error);

@@ -211,6 +211,8 @@ static const struct schema_key view_keys[] = {
          "A picture instead of a polygon, a .pgm or .png of any size, white where the view looks; "
          "it is stretched over the camera's, and what is at least 128 is white. A relative name is "
          "one beside this file. A reload reads a picture that has changed."},
+    {"label", SCHEMA_GROUP, .group = &schema_label,
+     .help = "What is written into the picture, white on black."},
     // Not remote: a side may show a view that the one who asks may not watch.
     {"left", SCHEMA_STRING, VIEW_FIELD(left), .cost = CONFIG_COST_VIEW, .rule = &schema_name_rule,
      .default_text = "camera", .used_by = SPLIT,

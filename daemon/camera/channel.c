@@ -245,6 +245,7 @@ static int make_view(struct channel *channel, const struct channel_setup *setup,
     bool same =
         now->setup.allocator == setup->allocator && now->view && !view_makes_surfaces(now->view);
     struct view_setup view = {.settings = parts->settings,
+                              .camera = channel->environment->camera,
                               .input = setup->input,
                               .input_surfaces = setup->input_surfaces,
                               .frames = ENCODER_PICTURES,

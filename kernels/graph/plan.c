@@ -122,7 +122,9 @@ static void plan_camera(struct planning *planning)
     if (planning->exact) {
         plan->format = strcmp(planning->input->name, "GREY") == 0 ? "GREY" : "RGB3";
     }
-    if (strcmp(plan->format, planning->input->name) != 0) {
+    // The camera's own picture is nothing to write on.
+    if (strcmp(plan->format, planning->input->name) != 0 ||
+        (!planning->exact && config_view_has_label(planning->settings))) {
         add(planning, STAGE_CONVERT);
     }
 }

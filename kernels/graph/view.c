@@ -10,6 +10,7 @@
 #include "kernels/graph/part.h"
 #include "kernels/graph/split.h"
 #include "kernels/graph/view_frames.h"
+#include "kernels/label/label.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@ struct view {
     struct gpu *gpu;           // not owned; NULL: the CPU computes
     struct gpu_fence fence;    // of the GPU, behind a picture
     struct frame *begun;       // owned reference; the picture being made
+    struct label *label;       // owned; NULL: none
     bool surfaces;             // the output lies in surfaces
     char backend[16];
     struct graph *own; // owned; of a view that shares nothing; NULL: the camera's graph has it
@@ -166,6 +168,16 @@ static int make_frames(struct view *view, const struct view_setup *setup, struct
                             before ? &before->frames : NULL, error);
 }
 
+static int make_label(struct view *view, const struct view_setup *setup, struct error *error)
+{
+    const struct label_setup label = {
+        .settings = &setup->settings->label, .camera = setup->camera, .layout = &view->output};
+
+    return setup->camera && config_view_has_label(setup->settings)
+               ? label_new(&label, error, &view->label)
+               : 0;
+}
+
 int view_new(const struct view_setup *setup, struct error *error, struct view **ret_view)
 {
     _cleanup_(cleanup_view) struct view *view = calloc(1, sizeof *view);
@@ -187,6 +199,9 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
         r = make_frames(view, setup, error);
     }
     if (r == 0) {
+        r = make_label(view, setup, error);
+    }
+    if (r == 0) {
         *ret_view = TAKE(view);
     }
     return r;
@@ -206,6 +221,7 @@ void view_free(struct view *view)
     part_finish(&view->parts[1]);
     graph_free(view->own);
     view_frames_finish(&view->frames);
+    label_free(view->label);
     free(view);
 }
 
@@ -311,6 +327,9 @@ int view_end(struct view *view, struct error *error, struct frame **ret_output)
 
     if (view_is_on_gpu(view)) {
         r = gpu_fence_wait(&view->fence, clock_now_ns() + GPU_WAIT_NS, error);
+    }
+    if (r == 0 && view->label) {
+        r = label_draw(view->label, output, error);
     }
     if (r == 0) {
         *ret_output = TAKE(output);

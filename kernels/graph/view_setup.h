@@ -22,6 +22,7 @@ enum view_output {
 // context outlives the view.
 struct view_setup {
     const struct config_view *settings;
+    const char *camera; // its name, for a label; NULL: there is none, as for VIEW_OUTPUT_EXACT
     const struct frame_layout *input;
     bool input_surfaces; // the camera's frames are surfaces
     enum view_output output;

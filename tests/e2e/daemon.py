@@ -41,7 +41,7 @@ def libconfig(value):
     if isinstance(value, (list, tuple)):
         opening, closing = "()" if any(isinstance(v, (dict, list)) for v in value) else "[]"
         return opening + ", ".join(libconfig(v) for v in value) + closing
-    return json.dumps(str(value))
+    return json.dumps(str(value), ensure_ascii=False)
 
 
 def camera(name="front", source="pattern", views=("edges",), **settings):

@@ -61,6 +61,7 @@ TEST(test_refused_view_keys_say_what_is_allowed)
         {"blur", "4", "blur: got 4, allowed: 0, 3, 5 (pixels)"},
         {"blur", "6", "blur: got 6, allowed: 0, 3, 5 (pixels)"},
         {"gian", "1", "gian: unknown key, did you mean \"gain\"?"},
+        {"label", "x", "label: no effect on files, only in streams"},
         {"radius", "2",
          "radius: unknown key, allowed: name, view, stages, operator, blur, norm, gain, threshold, "
          "colour, morphology, times, erode, mark, thresholds, low, high, polygon, mask, left, "
