@@ -82,7 +82,7 @@ enum config_morphology {
 enum config_mark { CONFIG_MARK_TINT, CONFIG_MARK_RED };
 // Where Canny's two thresholds come from.
 enum config_thresholds { CONFIG_THRESHOLDS_FIXED, CONFIG_THRESHOLDS_MEDIAN };
-enum config_codec { CONFIG_CODEC_H264, CONFIG_CODEC_H265 };
+enum config_codec { CONFIG_CODEC_H264, CONFIG_CODEC_H265, CONFIG_CODEC_MJPEG };
 // What a view gives up, in which order, while its encoder is too slow.
 enum config_governor {
     CONFIG_GOVERNOR_RATE_SIZE,
@@ -101,12 +101,15 @@ enum config_encoder {
     CONFIG_ENCODER_NVV4L2_H265,
     CONFIG_ENCODER_V4L2_H265,
     CONFIG_ENCODER_X265,
+    CONFIG_ENCODER_TURBOJPEG,
     CONFIG_ENCODER_COUNT,
 };
 
 #define CONFIG_THRESHOLD_OTSU (-1)
 // Pixels that encoders take in a row, so a split of two pictures may have.
 #define CONFIG_SPLIT_WIDTH_MAX 4096
+// Pixels of a side of a JPEG that RTP can carry (RFC 2435, section 3.1.5).
+#define CONFIG_MJPEG_SIDE_MAX 2040
 
 // The words that a view of one's own is made of: what each takes (one of enum stage_picture,
 // stages.c, or ANY_GRAY) and makes; SAME: a mask of a mask, else gray.
@@ -192,6 +195,7 @@ struct config_view {
     enum config_encoder encoder;
     enum config_governor governor;
     int bitrate_kbps;
+    int jpeg_quality;
     double keyframe_s;         // distance of key frames in seconds
     struct config_words allow; // of enum config_role: who may watch, see config_view_role()
 };
@@ -313,6 +317,7 @@ struct config {
         char *address; // of a loopback where auth is unset and there are no users
         enum config_auth auth;
         char *users; // the file with them (users.h); "": the systemd credential rtsp.users, or none
+        char *tokens; // the same of programs; "": the systemd credential rtsp.tokens, or none
         int port;
         bool plain;        // whether `port` is served
         int tls_port;      // 0: none
@@ -409,6 +414,8 @@ const char *config_view_kind_name(enum config_view_kind kind);
 const char *config_encoder_name(enum config_encoder encoder);
 // What an encoder makes; of CONFIG_ENCODER_AUTO: CONFIG_CODEC_H264.
 enum config_codec config_encoder_codec(enum config_encoder encoder);
+// As people write it: "H.264".
+const char *config_codec_title(enum config_codec codec);
 const char *config_role_name(enum config_role role);
 // The role of that name. -EINVAL if there is none.
 int config_role_parse(const char *name, enum config_role *ret_role);

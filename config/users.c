@@ -7,9 +7,22 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#define CREDENTIAL "rtsp.users"
-#define LINES "lines NAME:ROLE:HA1-MD5:HA1-SHA-256, as `edgectl passwd` writes them"
+#define PASSWORD_LINES "lines NAME:ROLE:HA1-MD5:HA1-SHA-256, as `edgectl passwd` writes them"
+#define TOKEN_LINES "lines NAME:ROLE:SHA-256, as `edgectl token` writes them"
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._@-"
+
+static const struct users_file {
+    const char *key; // of the configuration, and the name of the systemd credential
+    const char *lines, *wrong_count, *too_many, *twice;
+} files[] = {
+    [USERS_PASSWORDS] = {"rtsp.users", PASSWORD_LINES,
+                         "expected four fields, allowed: " PASSWORD_LINES,
+                         "got more users than are allowed: " G_STRINGIFY(USERS_MAX),
+                         "got a name for the second time, allowed: a line a user"},
+    [USERS_TOKENS] = {"rtsp.tokens", TOKEN_LINES, "expected three fields, allowed: " TOKEN_LINES,
+                      "got more tokens than are allowed: " G_STRINGIFY(USERS_MAX),
+                      "got a name for the second time, allowed: a line a token"},
+};
 
 bool users_name_is_valid(const char *name)
 {
@@ -29,6 +42,18 @@ void user_init(struct user *user, const char *name, enum config_role role, const
     }
 }
 
+void user_init_token(struct user *user, const char *name, enum config_role role, const char *token)
+{
+    *user = (struct user){.role = role};
+    snprintf(user->name, sizeof user->name, "%s", name);
+    digest_hash(DIGEST_SHA256, &token, 1, user->ha1[DIGEST_SHA256]);
+}
+
+const char *users_key(enum users_kind kind)
+{
+    return files[kind].key;
+}
+
 static bool take_hash(const char *text, enum digest_algorithm algorithm, struct user *user)
 {
     size_t length = digest_hex_length(algorithm);
@@ -41,14 +66,14 @@ static bool take_hash(const char *text, enum digest_algorithm algorithm, struct 
 }
 
 // Takes the fields of a line apart, changing it. What is wrong, in words; NULL: nothing.
-static const char *take_fields(char *line, struct user *user)
+static const char *take_fields(enum users_kind kind, char *line, struct user *user)
 {
     const char *name = strsep(&line, ":");
     const char *role = strsep(&line, ":");
-    const char *md5 = strsep(&line, ":");
+    const char *md5 = kind == USERS_PASSWORDS ? strsep(&line, ":") : NULL;
 
-    if (!md5 || !line || strchr(line, ':')) {
-        return "expected four fields, allowed: " LINES;
+    if (!role || !line || strchr(line, ':')) {
+        return files[kind].wrong_count;
     }
     if (!users_name_is_valid(name)) {
         return "got another name than is allowed: " USERS_NAMES;
@@ -56,17 +81,19 @@ static const char *take_fields(char *line, struct user *user)
     if (config_role_parse(role, &user->role) < 0) {
         return "got another role than is allowed: viewer, operator, admin";
     }
-    if (!take_hash(md5, DIGEST_MD5, user)) {
+    if (md5 && !take_hash(md5, DIGEST_MD5, user)) {
         return "got another HA1-MD5 than is allowed: 32 of the digits 0-9 a-f";
     }
     if (!take_hash(line, DIGEST_SHA256, user)) {
-        return "got another HA1-SHA-256 than is allowed: 64 of the digits 0-9 a-f";
+        return kind == USERS_PASSWORDS
+                   ? "got another HA1-SHA-256 than is allowed: 64 of the digits 0-9 a-f"
+                   : "got another SHA-256 than is allowed: 64 of the digits 0-9 a-f";
     }
     memcpy(user->name, name, strlen(name) + 1);
     return NULL;
 }
 
-static const char *take_line(char *line, struct users *users)
+static const char *take_line(enum users_kind kind, char *line, struct users *users)
 {
     struct user *user = &users->list[users->count];
     const char *fault;
@@ -76,12 +103,12 @@ static const char *take_line(char *line, struct users *users)
         return NULL;
     }
     if (users->count == USERS_MAX) {
-        return "got more users than are allowed: " G_STRINGIFY(USERS_MAX);
+        return files[kind].too_many;
     }
-    fault = take_fields(line, user);
+    fault = take_fields(kind, line, user);
     for (size_t i = 0; !fault && i < users->count; i++) {
         if (strcmp(users->list[i].name, user->name) == 0) {
-            fault = "got a name for the second time, allowed: a line a user";
+            fault = files[kind].twice;
         }
     }
     users->count += !fault;
@@ -126,8 +153,8 @@ static struct users *allocate(size_t room)
     return users;
 }
 
-int users_parse(const char *text, size_t length, const char *path, struct error *error,
-                struct users **ret_users)
+int users_parse(enum users_kind kind, const char *text, size_t length, const char *path,
+                struct error *error, struct users **ret_users)
 {
     _cleanup_(secret_finish) struct secret copy = {.text = strndup(text, length)};
     size_t room = copy.text ? count_lines(copy.text) : 0;
@@ -141,10 +168,10 @@ int users_parse(const char *text, size_t length, const char *path, struct error 
         return error_set(error, -ENOMEM, "%s: %s", path, strerror(ENOMEM));
     }
     if (copy.size < length) {
-        return error_set(error, -EINVAL, "%s: got a byte 0, allowed: " LINES, path);
+        return error_set(error, -EINVAL, "%s: got a byte 0, allowed: %s", path, files[kind].lines);
     }
     for (char *rest = copy.text, *line; (line = strsep(&rest, "\n")); number++) {
-        const char *fault = take_line(line, users);
+        const char *fault = take_line(kind, line, users);
 
         if (fault) {
             return error_set(error, -EINVAL, "%s:%u: %s", path, number, fault);
@@ -154,35 +181,37 @@ int users_parse(const char *text, size_t length, const char *path, struct error 
     return 0;
 }
 
-static char *find_credential(void)
+static char *find_credential(enum users_kind kind)
 {
     const char *folder = getenv("CREDENTIALS_DIRECTORY");
     _cleanup_(cleanup_free) char *path = NULL;
 
-    if (!folder || asprintf(&path, "%s/" CREDENTIAL, folder) < 0) {
+    if (!folder || asprintf(&path, "%s/%s", folder, files[kind].key) < 0) {
         path = NULL;
         return NULL;
     }
     return access(path, F_OK) == 0 ? TAKE(path) : NULL;
 }
 
-char *users_path(const struct config *config)
+char *users_path(enum users_kind kind, const struct config *config)
 {
-    return *config->rtsp.users ? strdup(config->rtsp.users) : find_credential();
+    const char *named = kind == USERS_PASSWORDS ? config->rtsp.users : config->rtsp.tokens;
+
+    return named && *named ? strdup(named) : find_credential(kind);
 }
 
 // systemd lets the service's user read a credential by an access list, which shows as the group's
 // right to read.
-static bool is_private(const struct stat *status, const char *path)
+static bool is_private(enum users_kind kind, const struct stat *status, const char *path)
 {
-    _cleanup_(cleanup_free) char *credential = find_credential();
+    _cleanup_(cleanup_free) char *credential = find_credential(kind);
     mode_t others =
         credential && strcmp(path, credential) == 0 ? S_IWGRP | S_IRWXO : S_IRWXG | S_IRWXO;
 
     return !(status->st_mode & others);
 }
 
-static int check_file(int fd, const char *path, struct error *error)
+static int check_file(enum users_kind kind, int fd, const char *path, struct error *error)
 {
     struct stat status;
 
@@ -192,7 +221,7 @@ static int check_file(int fd, const char *path, struct error *error)
     if (!S_ISREG(status.st_mode)) {
         return error_set(error, -EINVAL, "\"%s\" is no regular file", path);
     }
-    if (!is_private(&status, path)) {
+    if (!is_private(kind, &status, path)) {
         return error_set(error, -EACCES,
                          "\"%s\" has mode %04o, allowed: none that lets others read or change "
                          "it; `chmod 600 %s`",
@@ -205,7 +234,8 @@ static int check_file(int fd, const char *path, struct error *error)
     return 0;
 }
 
-int users_read(const char *path, struct error *error, struct users **ret_users)
+int users_read(enum users_kind kind, const char *path, struct error *error,
+               struct users **ret_users)
 {
     _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     _cleanup_(secret_finish) struct secret text = {NULL, USERS_FILE_BYTES_MAX};
@@ -216,7 +246,7 @@ int users_read(const char *path, struct error *error, struct users **ret_users)
     if (fd < 0) {
         return error_set(error, -errno, "cannot read \"%s\": %s", path, strerror(errno));
     }
-    r = check_file(fd, path, error);
+    r = check_file(kind, fd, path, error);
     if (r < 0) {
         return r;
     }
@@ -230,13 +260,13 @@ int users_read(const char *path, struct error *error, struct users **ret_users)
     if (count < 0) {
         return error_set(error, -errno, "cannot read \"%s\": %s", path, strerror(errno));
     }
-    return users_parse(text.text, length, path, error, ret_users);
+    return users_parse(kind, text.text, length, path, error, ret_users);
 }
 
 void users_print(FILE *file, const struct user *user)
 {
-    fprintf(file, "%s:%s:%s:%s\n", user->name, config_role_name(user->role), user->ha1[DIGEST_MD5],
-            user->ha1[DIGEST_SHA256]);
+    fprintf(file, "%s:%s:%s%s%s\n", user->name, config_role_name(user->role), user->ha1[DIGEST_MD5],
+            *user->ha1[DIGEST_MD5] ? ":" : "", user->ha1[DIGEST_SHA256]);
 }
 
 void users_free(struct users *users)

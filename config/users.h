@@ -1,11 +1,14 @@
-// The file of users (rtsp.users): who they are, what they may do, and what their passwords hash to.
+// The files of users with passwords (rtsp.users) and of programs with tokens (rtsp.tokens): who
+// they are, what they may do, and what their passwords or tokens hash to.
 //
 //   # a comment
-//   NAME:ROLE:HA1-MD5:HA1-SHA-256
+//   NAME:ROLE:HA1-MD5:HA1-SHA-256     in rtsp.users
+//   NAME:ROLE:SHA-256                 in rtsp.tokens
 //
-// A line a user. NAME is 1 to 32 of A-Z a-z 0-9 . _ @ -, ROLE is viewer, operator or admin, and
+// A line each. NAME is 1 to 32 of A-Z a-z 0-9 . _ @ -, ROLE is viewer, operator or admin, and
 // each HA1 is the hash of "NAME:edged:PASSWORD" (RFC 7616, section 3.4.2) in lower-case hexadecimal
-// digits. Anybody who knows an HA1 can log in with it, so nobody but the owner may read the file.
+// digits. Anybody who knows an HA1 can log in with it, so nobody but the owner may read the file. A
+// token is 256 random bits as 64 hexadecimal digits, and SHA-256 the hash of these digits.
 #pragma once
 
 #include "config/config.h"
@@ -17,6 +20,9 @@
 #define USERS_FILE_BYTES_MAX (64 * 1024)
 #define USERS_REALM "edged" // what passwords are hashed with, and clients are shown
 
+enum users_kind { USERS_PASSWORDS, USERS_TOKENS };
+
+// A user with a password, or a program with a token, which has no hash for MD5.
 struct user {
     char name[USERS_NAME_MAX + 1];
     enum config_role role;
@@ -34,22 +40,29 @@ bool users_name_is_valid(const char *name);
 // A user with that valid name and the hashes of that password.
 void user_init(struct user *user, const char *name, enum config_role role, const char *password);
 
+// The same for a program with that token.
+void user_init_token(struct user *user, const char *name, enum config_role role, const char *token);
+
+// The key of the configuration that names the file: "rtsp.users".
+const char *users_key(enum users_kind kind);
+
 // Reads a file. Errors say where and what is allowed, and show nothing of what stands there:
 // -EACCES (others may read or change the file), -EINVAL (no regular file, a line that is none, a
 // name for the second time), -EFBIG (more than USERS_FILE_BYTES_MAX or USERS_MAX), -ENOMEM, else
 // what the system says. The caller owns the result: users_free().
-int users_read(const char *path, struct error *error, struct users **ret_users);
+int users_read(enum users_kind kind, const char *path, struct error *error,
+               struct users **ret_users);
 // The same of text in memory, called `path` in errors.
-int users_parse(const char *text, size_t length, const char *path, struct error *error,
-                struct users **ret_users);
+int users_parse(enum users_kind kind, const char *text, size_t length, const char *path,
+                struct error *error, struct users **ret_users);
 // Writes the line of a user, with its newline.
 void users_print(FILE *file, const struct user *user);
 // Wipes them out of memory. Takes NULL.
 void users_free(struct users *users);
 
-// The file that a configuration has: what rtsp.users names, else the systemd credential of that
+// The file that a configuration has: what users_key() names, else the systemd credential of that
 // name (LoadCredential=). The caller frees it; NULL: it has none.
-char *users_path(const struct config *config);
+char *users_path(enum users_kind kind, const struct config *config);
 
 static inline void cleanup_users(struct users **users)
 {

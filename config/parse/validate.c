@@ -249,7 +249,24 @@ static void check_encoder(struct problems *problems, const config_setting_t *set
                        "got \"%s\", which makes %s; allowed: \"auto\" or one that makes this "
                        "view's codec",
                        config_encoder_name(view->encoder),
-                       view->codec == CONFIG_CODEC_H264 ? "H.265" : "H.264");
+                       config_codec_title(config_encoder_codec(view->encoder)));
+    }
+}
+
+static void check_mjpeg(struct problems *problems, const config_setting_t *setting,
+                        const struct config_camera *camera, const struct config_view *view)
+{
+    bool quarter = config_flip_is_quarter(camera->flip);
+    int width = quarter ? camera->height : camera->width;
+    int height = quarter ? camera->width : camera->height;
+
+    width *= view->view == CONFIG_VIEW_SPLIT ? 2 : 1;
+    if (view->codec == CONFIG_CODEC_MJPEG &&
+        (width > CONFIG_MJPEG_SIDE_MAX || height > CONFIG_MJPEG_SIDE_MAX)) {
+        problems_error(problems, config_setting_get_member(setting, "codec"), NULL,
+                       "got \"mjpeg\" of a view of %dx%d pixels, allowed: of at most %dx%d, for "
+                       "RTP carries no larger JPEG",
+                       width, height, CONFIG_MJPEG_SIDE_MAX, CONFIG_MJPEG_SIDE_MAX);
     }
 }
 
@@ -283,6 +300,7 @@ static void check_views(struct problems *problems, const config_setting_t *camer
             check_selected(problems, setting, &schema_view, &camera->views[i]);
             check_mask(problems, setting, &camera->views[i]);
             check_encoder(problems, setting, &camera->views[i]);
+            check_mjpeg(problems, setting, camera, &camera->views[i]);
             if (camera->views[i].view == CONFIG_VIEW_SPLIT) {
                 check_split(problems, setting, camera, &camera->views[i]);
             }

@@ -173,7 +173,8 @@ static int check_camera(struct problems *problems, const config_setting_t *setti
 }
 
 // The user who runs --check may not be the one edged runs as: only edged has to read it.
-static int check_users(struct problems *problems, const config_setting_t *setting, char **path)
+static int check_users(struct problems *problems, const config_setting_t *setting,
+                       enum users_kind kind, char **path)
 {
     _cleanup_(cleanup_users) struct users *users = NULL;
     struct error error;
@@ -192,10 +193,12 @@ static int check_users(struct problems *problems, const config_setting_t *settin
         problems_end(problems);
         return 0;
     }
-    r = users_read(*path, &error, &users);
+    r = users_read(kind, *path, &error, &users);
     if (r < 0) {
         problems_error(problems, setting, NULL, "%s%s", error.text,
-                       r == -ENOENT ? "; `edgectl passwd NAME` makes it" : "");
+                       r != -ENOENT              ? ""
+                       : kind == USERS_PASSWORDS ? "; `edgectl passwd NAME` makes it"
+                                                 : "; `edgectl token NAME` makes it");
     }
     return 0;
 }
@@ -204,12 +207,16 @@ static int check_rtsp(struct problems *problems, const config_setting_t *rtsp,
                       struct config *config)
 {
     const config_setting_t *users = config_setting_get_member(rtsp, "users");
+    const config_setting_t *tokens = config_setting_get_member(rtsp, "tokens");
     const config_setting_t *certificate = config_setting_get_member(rtsp, "certificate");
     const config_setting_t *key = config_setting_get_member(rtsp, "key");
     int r = 0;
 
     if (users && *config->rtsp.users) {
-        r = check_users(problems, users, &config->rtsp.users);
+        r = check_users(problems, users, USERS_PASSWORDS, &config->rtsp.users);
+    }
+    if (r == 0 && tokens && *config->rtsp.tokens) {
+        r = check_users(problems, tokens, USERS_TOKENS, &config->rtsp.tokens);
     }
     if (r == 0 && certificate && *config->rtsp.certificate) {
         r = place_beside(problems, certificate, &config->rtsp.certificate);

@@ -75,7 +75,7 @@ void validate_check_network(struct problems *problems, const config_setting_t *r
                             const struct config *config)
 {
     const config_setting_t *rtsp = config_setting_get_member(root, "rtsp");
-    _cleanup_(cleanup_free) char *users = users_path(config);
+    _cleanup_(cleanup_free) char *users = users_path(USERS_PASSWORDS, config);
 
     check_http(problems, root, config, users);
     if (rtsp) {

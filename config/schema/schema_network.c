@@ -211,6 +211,14 @@ static const struct schema_key rtsp_keys[] = {
          "is the systemd credential rtsp.users where the service has one, else there are no "
          "users. A reload reads the file again. It refuses a file with a mistake and disconnects "
          "users that are gone; the others are not asked again."},
+    {"tokens", SCHEMA_STRING, .offset = offsetof(struct config, rtsp.tokens), .default_text = "",
+     .cost = CONFIG_COST_FRAME,
+     .help =
+         "The file of programs that ask over HTTP with a token, with their roles and the tokens' "
+         "hashes, for example \"/etc/edged/rtsp.tokens\". edgectl token writes it. Who may read "
+         "it, "
+         "where it is looked for and when it is read again: as users; its systemd credential is "
+         "rtsp.tokens."},
     {"port", SCHEMA_INTEGER, .offset = offsetof(struct config, rtsp.port), .unit = "TCP port",
      .minimum = 0, .maximum = 65535, .default_text = "8554",
      .help = "The port the RTSP server listens on; 0 takes any free one."},

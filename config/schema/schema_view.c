@@ -79,8 +79,10 @@ static const char *const thresholds_words[] = {
     [CONFIG_THRESHOLDS_MEDIAN] = "median",
     NULL,
 };
-static const char *const codec_words[] = {
-    [CONFIG_CODEC_H264] = "h264", [CONFIG_CODEC_H265] = "h265", NULL};
+static const char *const codec_words[] = {[CONFIG_CODEC_H264] = "h264",
+                                          [CONFIG_CODEC_H265] = "h265",
+                                          [CONFIG_CODEC_MJPEG] = "mjpeg",
+                                          NULL};
 static const char *const encoder_words[] = {
     [CONFIG_ENCODER_AUTO] = "auto",
     [CONFIG_ENCODER_NVV4L2] = "nvv4l2h264enc",
@@ -90,6 +92,7 @@ static const char *const encoder_words[] = {
     [CONFIG_ENCODER_NVV4L2_H265] = "nvv4l2h265enc",
     [CONFIG_ENCODER_V4L2_H265] = "v4l2h265enc",
     [CONFIG_ENCODER_X265] = "x265enc",
+    [CONFIG_ENCODER_TURBOJPEG] = "turbojpeg",
     NULL,
 };
 static const char *const governor_words[] = {
@@ -224,24 +227,31 @@ static const struct schema_key view_keys[] = {
              "as wide as the camera's picture, which can be at most 2048 pixels wide."},
     {"codec", SCHEMA_WORD, .remote = true, VIEW_FIELD(codec), .aside = true,
      .cost = CONFIG_COST_VIEW, .words = codec_words, .default_text = "h264",
-     .help = "The compression of the stream. H.265 needs fewer bits for the same picture, but "
-             "several times the work on the CPU, and not every player supports it."},
+     .help =
+         "The compression of the stream. H.265 needs fewer bits for the same picture, but "
+         "several times the work on the CPU, and not every player supports it. MJPEG is for what "
+         "plays nothing else: it needs many times the bits, and is at most 2040x2040 pixels."},
     {"encoder", SCHEMA_WORD, .remote = true, VIEW_FIELD(encoder), .aside = true,
      .cost = CONFIG_COST_VIEW, .words = encoder_words, .default_text = "auto",
      .help = "The GStreamer encoder; auto takes the first one for the codec that the board has "
-             "hardware for and that encodes a trial frame. The first four make H.264, the others "
-             "H.265."},
+             "hardware for and that encodes a trial frame. The first four make H.264, turbojpeg "
+             "makes MJPEG without GStreamer, the others H.265."},
     {"governor", SCHEMA_WORD, .remote = true, VIEW_FIELD(governor), .aside = true,
      .cost = CONFIG_COST_VIEW, .words = governor_words, .default_text = "rate",
      .help = "What edged reduces, and in which order, while the encoder is slower than the camera: "
              "rate drops every second frame, then three of four; size halves width and height, "
              "which some players and recorders do not support in the middle of a stream. On a "
-             "Jetson's encoder only the rate is reduced. edged goes back when the encoder keeps "
+             "Jetson's encoder and for MJPEG only the rate is reduced. edged goes back when the "
+             "encoder keeps "
              "up. off: when ten frames wait, the oldest are dropped."},
     {"bitrate_kbps", SCHEMA_INTEGER, .remote = true, VIEW_FIELD(bitrate_kbps), .aside = true,
      .unit = "kbit/s", .minimum = 64, .maximum = 100000, .default_text = "4000",
      .help = "The bit rate the encoder aims at. Where GStreamer is older than 1.18, x265enc starts "
-             "anew for another one."},
+             "anew for another one. MJPEG has jpeg_quality instead."},
+    {"jpeg_quality", SCHEMA_INTEGER, .remote = true, VIEW_FIELD(jpeg_quality), .aside = true,
+     .unit = "percent", .minimum = 1, .maximum = 95, .default_text = "80",
+     .help = "The quality of the view's JPEGs, as libjpeg has it: those of /snapshot.jpg and "
+             "/stream.mjpg, and its stream with codec = \"mjpeg\"."},
     {"keyframe_s", SCHEMA_NUMBER, .remote = true, VIEW_FIELD(keyframe_s), .aside = true,
      .unit = "seconds", .minimum = 0.1, .maximum = 10, .default_text = "1.0",
      .help = "The time between key frames. A new viewer also gets one, at most four a second."},
@@ -330,5 +340,14 @@ const char *config_encoder_name(enum config_encoder encoder)
 
 enum config_codec config_encoder_codec(enum config_encoder encoder)
 {
-    return encoder >= CONFIG_ENCODER_NVV4L2_H265 ? CONFIG_CODEC_H265 : CONFIG_CODEC_H264;
+    return encoder == CONFIG_ENCODER_TURBOJPEG     ? CONFIG_CODEC_MJPEG
+           : encoder >= CONFIG_ENCODER_NVV4L2_H265 ? CONFIG_CODEC_H265
+                                                   : CONFIG_CODEC_H264;
+}
+
+const char *config_codec_title(enum config_codec codec)
+{
+    static const char *const titles[] = {"H.264", "H.265", "MJPEG"};
+
+    return titles[codec];
 }

@@ -19,7 +19,6 @@
 
 // An encoder that fails twice within so long is passed over.
 #define FAILURES_NS (60 * NS_PER_S)
-#define SNAPSHOT_QUALITY 80
 
 // What a channel works with; all owned but settings and what the setup points to.
 struct channel_parts {
@@ -135,6 +134,7 @@ static struct encoder_settings describe_encoder(const struct channel *channel,
                                                 const struct channel_setup *setup)
 {
     const struct frame_layout *output = view_output_layout(view);
+    bool mjpeg = settings->codec == CONFIG_CODEC_MJPEG;
     long keyframe_frames =
         lround(settings->keyframe_s * setup->fps_numerator / setup->fps_denominator);
 
@@ -147,7 +147,8 @@ static struct encoder_settings describe_encoder(const struct channel *channel,
         .colour = output->colour,
         .fps_numerator = setup->fps_numerator,
         .fps_denominator = setup->fps_denominator,
-        .bitrate_kbps = settings->bitrate_kbps,
+        .bitrate_kbps = mjpeg ? 0 : settings->bitrate_kbps,
+        .jpeg_quality = mjpeg ? settings->jpeg_quality : 0,
         .keyframe_frames = keyframe_frames < 1 ? 1 : (unsigned)keyframe_frames,
         .codec = settings->codec,
         .governor = settings->governor,
@@ -191,7 +192,7 @@ static int prepare_encoder(struct channel *channel, const struct channel_setup *
         return 0; // the lane does not wait for the next one
     }
     if (slated_encoder_fits(&now->encoder, &wanted)) {
-        encoder_retune(now->encoder.encoder, wanted.bitrate_kbps, wanted.keyframe_frames);
+        encoder_retune(now->encoder.encoder, &wanted);
         return 0;
     }
     if (slated_encoder_is_refused(&now->encoder, &wanted)) {
@@ -212,8 +213,9 @@ static bool wants_surfaces(const struct channel *channel, const struct config_vi
         settings->codec == CONFIG_CODEC_H264 ? CONFIG_ENCODER_NVV4L2 : CONFIG_ENCODER_NVV4L2_H265;
     unsigned without = environment->board->without | environment->encoders->passed_over;
 
-    return settings->encoder == encoder ||
-           (settings->encoder == CONFIG_ENCODER_AUTO && !(without >> encoder & 1));
+    return settings->codec != CONFIG_CODEC_MJPEG &&
+           (settings->encoder == encoder ||
+            (settings->encoder == CONFIG_ENCODER_AUTO && !(without >> encoder & 1)));
 }
 
 // A view whose pictures are surfaces. NULL: there are none for it, as the log then says.
@@ -555,7 +557,7 @@ int channel_end_picture(struct channel *channel, struct error *error)
         return blame(channel, r);
     }
     snapshot_wishes_serve(&channel->snapshots, channel->environment->snapshots, channel->number,
-                          picture, SNAPSHOT_QUALITY);
+                          picture, channel->now.settings->jpeg_quality);
     if (channel->encoding) {
         push(channel, picture, &channel->life);
     }

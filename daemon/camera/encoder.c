@@ -31,11 +31,12 @@ struct encoder_job {
     struct link_access_unit life;
     bool key_frame;
     int bitrate_kbps;      // from this one on
+    int jpeg_quality;      // in the same way
     unsigned size_divisor; // of width and height, in the same way
 };
 
 struct encoder {
-    struct encoder_settings settings; // bit rate and key frame distance are guarded by the lock
+    struct encoder_settings settings; // what encoder_retune() changes is guarded by the lock
     struct encoder_watches *watches;  // not owned; NULL: nobody watches
     struct encoder_watch watch;
     encoder_output *output;
@@ -108,32 +109,24 @@ static void hand_out(struct encoder *encoder, struct encoder_unit *unit)
     pthread_mutex_unlock(&encoder->lock);
 }
 
-static GstFlowReturn take_sample(GstAppSink *sink, void *context)
+static bool is_key_frame(enum config_codec codec, const uint8_t *bytes, size_t size)
+{
+    return codec == CONFIG_CODEC_MJPEG || annex_b_is_key_frame(codec, bytes, size);
+}
+
+static void take_unit(void *context, int64_t pts_ns, const uint8_t *bytes, size_t size)
 {
     struct encoder *encoder = context;
-    GstSample *sample = gst_app_sink_pull_sample(sink);
-    GstMapInfo map;
+    struct encoder_unit unit = {.bytes = bytes, .size = size};
 
-    if (!sample) {
-        return GST_FLOW_EOS;
-    }
-    GstBuffer *buffer = gst_sample_get_buffer(sample);
-    int64_t pts_ns = (int64_t)gst_segment_to_running_time(gst_sample_get_segment(sample),
-                                                          GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
-    struct encoder_unit unit;
     pthread_mutex_lock(&encoder->lock);
     bool found = end_life(&encoder->lives, pts_ns, &unit.life);
     pthread_mutex_unlock(&encoder->lock);
-    if (found && gst_buffer_map(buffer, &map, GST_MAP_READ)) {
+    if (found) {
         unit.life.encoded_ns = clock_now_ns();
-        unit.life.key_frame = annex_b_is_key_frame(encoder->settings.codec, map.data, map.size);
-        unit.bytes = map.data;
-        unit.size = map.size;
+        unit.life.key_frame = is_key_frame(encoder->settings.codec, bytes, size);
         hand_out(encoder, &unit);
-        gst_buffer_unmap(buffer, &map);
     }
-    gst_sample_unref(sample);
-    return GST_FLOW_OK;
 }
 
 // Gives one job to the element; takes over the job's frame.
@@ -160,6 +153,7 @@ static GstFlowReturn encode(struct encoder *encoder, struct encoder_job *job)
         encoder->bitrate_kbps = job->bitrate_kbps;
         encoder_pipeline_set_bitrate(&encoder->pipeline, job->bitrate_kbps);
     }
+    encoder->pipeline.jpeg_quality = job->jpeg_quality;
     GstFlowReturn flow =
         encoder_pipeline_push(&encoder->pipeline, TAKE(job->frame), pts_ns, job->key_frame);
     encoder_watch_leave(&encoder->watch);
@@ -179,6 +173,7 @@ static bool take_job(struct encoder *encoder, struct encoder_job *ret_job)
     if (taken) {
         *ret_job = encoder->jobs[0];
         ret_job->bitrate_kbps = encoder->settings.bitrate_kbps;
+        ret_job->jpeg_quality = encoder->settings.jpeg_quality;
         ret_job->size_divisor = governor_level(&encoder->governor)->size_divisor;
         encoder->since_key += governor_level(&encoder->governor)->rate_divisor;
         ret_job->key_frame |= encoder->since_key >= encoder->settings.keyframe_frames;
@@ -288,7 +283,7 @@ static int try_encode(struct encoder *encoder, struct frame *trial, struct error
     return done ? 0 : silent ? -ETIMEDOUT : -ENOSYS;
 }
 
-// Of what can be given up: nothing scales what a Jetson's encoder gets.
+// Of what can be given up: nothing scales what a Jetson's encoder gets, and JPEGs.
 static enum config_governor order_of(const struct encoder_pipeline *pipeline,
                                      const struct encoder_settings *settings)
 {
@@ -329,7 +324,7 @@ static int open_encoder(const struct encoder_element *element, const struct enco
     pthread_getname_np(pthread_self(), name, sizeof name);
     pthread_setname_np(pthread_self(), element->name);
     encoder_watch_enter(&encoder->watch);
-    int r = encoder_pipeline_init(&encoder->pipeline, element, way, settings, take_sample, encoder,
+    int r = encoder_pipeline_init(&encoder->pipeline, element, way, settings, take_unit, encoder,
                                   error);
     encoder_watch_leave(&encoder->watch);
     governor_init(&encoder->governor, order_of(&encoder->pipeline, settings));
@@ -488,11 +483,12 @@ bool encoder_can_retune(const struct encoder *encoder)
            gst_registry_check_feature_version(gst_registry_get(), "x265enc", 1, 18, 0);
 }
 
-void encoder_retune(struct encoder *encoder, int bitrate_kbps, unsigned keyframe_frames)
+void encoder_retune(struct encoder *encoder, const struct encoder_settings *settings)
 {
     pthread_mutex_lock(&encoder->lock);
-    encoder->settings.bitrate_kbps = bitrate_kbps;
-    encoder->settings.keyframe_frames = keyframe_frames;
+    encoder->settings.bitrate_kbps = settings->bitrate_kbps;
+    encoder->settings.jpeg_quality = settings->jpeg_quality;
+    encoder->settings.keyframe_frames = settings->keyframe_frames;
     pthread_mutex_unlock(&encoder->lock);
 }
 

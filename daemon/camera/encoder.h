@@ -1,4 +1,5 @@
-// One encoder, of H.264 or H.265: NV12 frames in, Annex B access units out, in order, no B-frames.
+// One encoder, of H.264, H.265 or MJPEG: NV12 frames in, access units out (Annex B, or a JPEG
+// each), in order, no B-frames.
 //
 // The encoder has a thread of its own and a queue that rides out a hiccup without losing a frame.
 // When the queue is full the oldest frame is dropped. When it has not been empty for a second it
@@ -60,9 +61,9 @@ void encoder_mute(struct encoder *encoder); // takes NULL
 // Any thread. Whether its element can be given another bit rate: in GStreamer before 1.18 x265enc
 // waits for itself then, and has to be made anew.
 bool encoder_can_retune(const struct encoder *encoder);
-// Any thread. Another bit rate, of an encoder that can, and another distance of key frames, from
-// the next frame on.
-void encoder_retune(struct encoder *encoder, int bitrate_kbps, unsigned keyframe_frames);
+// Any thread. Takes over from `settings` the bit rate, of an encoder that can, the quality of JPEGs
+// and the distance of key frames, from the next frame on.
+void encoder_retune(struct encoder *encoder, const struct encoder_settings *settings);
 
 enum config_encoder encoder_element(const struct encoder *encoder);
 const char *encoder_name(const struct encoder *encoder); // "x264enc"

@@ -1,8 +1,10 @@
 #include "daemon/camera/encoder_elements.h"
 
+#include "daemon/camera/jpeg.h"
 #include "daemon/common/unit_probe.h"
 
 #include <errno.h>
+#include <gst/app/gstappsink.h>
 #include <gst/video/video.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -189,6 +191,7 @@ static const struct encoder_element elements[] = {
          ONE_WAY(SCALER "videoconvert ! video/x-raw,format=I420 ! x265enc name=encoder", CONVERTED),
      .configure = configure_x265,
      .set_bitrate = set_kilobits_per_second},
+    {.id = CONFIG_ENCODER_TURBOJPEG, .name = "turbojpeg", .ways = ONE_WAY("")},
 };
 
 const struct encoder_element *encoder_element_at(size_t index)
@@ -311,9 +314,29 @@ static void force_key_frame(struct encoder_pipeline *pipeline)
     }
 }
 
+// Every JPEG is a key frame.
+static GstFlowReturn push_jpeg(struct encoder_pipeline *pipeline, struct frame *frame,
+                               int64_t pts_ns)
+{
+    const uint8_t *bytes;
+    size_t size;
+    int r = jpeg_make(pipeline->jpeg, frame, 0, pipeline->jpeg_quality, &pipeline->failure, &bytes,
+                      &size);
+
+    frame_unref(frame);
+    if (r < 0) {
+        return GST_FLOW_ERROR;
+    }
+    pipeline->output(pipeline->context, pts_ns, bytes, size);
+    return GST_FLOW_OK;
+}
+
 GstFlowReturn encoder_pipeline_push(struct encoder_pipeline *pipeline, struct frame *frame,
                                     int64_t pts_ns, bool key_frame)
 {
+    if (pipeline->jpeg) {
+        return push_jpeg(pipeline, frame, pts_ns);
+    }
     GstBuffer *buffer = wrap_frame(pipeline, frame);
 
     frame_unref(frame);
@@ -348,17 +371,54 @@ static void feed_begin(struct encoder_pipeline *pipeline, const struct encoder_s
     gst_pad_push_event(pipeline->feed, gst_event_new_segment(&segment));
 }
 
+static GstFlowReturn take_sample(GstAppSink *sink, void *context)
+{
+    const struct encoder_pipeline *pipeline = context;
+    GstSample *sample = gst_app_sink_pull_sample(sink);
+    GstMapInfo map;
+
+    if (!sample) {
+        return GST_FLOW_EOS;
+    }
+    GstBuffer *buffer = gst_sample_get_buffer(sample);
+    int64_t pts_ns = (int64_t)gst_segment_to_running_time(gst_sample_get_segment(sample),
+                                                          GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+    if (gst_buffer_map(buffer, &map, GST_MAP_READ)) {
+        pipeline->output(pipeline->context, pts_ns, map.data, map.size);
+        gst_buffer_unmap(buffer, &map);
+    }
+    gst_sample_unref(sample);
+    return GST_FLOW_OK;
+}
+
+static int init_jpeg(struct encoder_pipeline *pipeline, const struct encoder_settings *settings,
+                     struct error *error)
+{
+    const uint32_t most = CONFIG_MJPEG_SIDE_MAX;
+
+    pipeline->jpeg_quality = settings->jpeg_quality;
+    if (settings->width > most || settings->height > most) {
+        return error_set(error, -ENOSYS, "got pictures of %ux%u, allowed for MJPEG are up to %ux%u",
+                         settings->width, settings->height, most, most);
+    }
+    return jpeg_new(&pipeline->jpeg) < 0 ? error_set(error, -ENOSYS, "out of memory") : 0;
+}
+
 int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encoder_element *element,
                           const struct encoder_way *way, const struct encoder_settings *settings,
-                          GstFlowReturn (*new_sample)(GstAppSink *sink, void *context),
-                          void *context, struct error *error)
+                          encoder_pipeline_output *output, void *context, struct error *error)
 {
-    GstAppSinkCallbacks callbacks = {.new_sample = new_sample};
+    GstAppSinkCallbacks callbacks = {.new_sample = take_sample};
     char description[512];
     GError *failure = NULL;
 
     pipeline->element = element;
     pipeline->way = way;
+    pipeline->output = output;
+    pipeline->context = context;
+    if (settings->codec == CONFIG_CODEC_MJPEG) {
+        return init_jpeg(pipeline, settings, error);
+    }
     bool h264 = settings->codec == CONFIG_CODEC_H264;
 
     snprintf(description, sizeof description,
@@ -380,7 +440,7 @@ int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encode
     pipeline->size = gst_bin_get_by_name(GST_BIN(bin), "size");
     element->configure(pipeline->encoder, settings);
     GstElement *sink = gst_bin_get_by_name(GST_BIN(bin), "sink");
-    gst_app_sink_set_callbacks(GST_APP_SINK(sink), &callbacks, context, NULL);
+    gst_app_sink_set_callbacks(GST_APP_SINK(sink), &callbacks, pipeline, NULL);
     GstPad *exit = gst_element_get_static_pad(sink, "sink");
     if (h264) {
         unit_probe_h264(exit, &(struct h264_sps){settings->range, settings->colour, true});
@@ -405,7 +465,9 @@ int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encode
 
 void encoder_pipeline_set_bitrate(struct encoder_pipeline *pipeline, int bitrate_kbps)
 {
-    pipeline->element->set_bitrate(pipeline->encoder, bitrate_kbps);
+    if (pipeline->element->set_bitrate) {
+        pipeline->element->set_bitrate(pipeline->encoder, bitrate_kbps);
+    }
 }
 
 void encoder_pipeline_set_size(struct encoder_pipeline *pipeline, unsigned width, unsigned height)
@@ -422,6 +484,11 @@ void encoder_pipeline_set_size(struct encoder_pipeline *pipeline, unsigned width
 int encoder_pipeline_error(struct encoder_pipeline *pipeline, struct error *error,
                            const char *otherwise)
 {
+    if (!pipeline->pipeline) {
+        const char *text = pipeline->failure.text;
+
+        return error_set(error, -ENOSYS, "%s", text[0] ? text : otherwise);
+    }
     GstBus *bus = gst_element_get_bus(pipeline->pipeline);
     GstMessage *message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
     GError *failure = NULL;
@@ -452,4 +519,5 @@ void encoder_pipeline_finish(struct encoder_pipeline *pipeline)
     gst_clear_object(&pipeline->size);
     gst_clear_object(&pipeline->encoder);
     gst_clear_object(&pipeline->pipeline);
+    jpeg_free(TAKE(pipeline->jpeg));
 }

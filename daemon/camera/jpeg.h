@@ -9,9 +9,6 @@
 
 #include <stddef.h>
 
-// Pixels of a side that RFC 2435 can carry.
-#define JPEG_RTP_SIDE_MAX 2040
-
 struct jpeg;
 
 // -ENOMEM.

@@ -72,6 +72,7 @@ bool slated_encoder_fits(const struct slated_encoder *slated, const struct encod
     if (slated->lacks_surfaces) {
         have.surfaces = wanted->surfaces;
     }
+    have.jpeg_quality = wanted->jpeg_quality;
     have.keyframe_frames = wanted->keyframe_frames;
     have.failed = wanted->failed;
     return memcmp(&have, wanted, sizeof have) == 0;

@@ -171,7 +171,7 @@ static int begin_view(struct tuner *tuner, struct error *error)
     int r = rig_init_kernels(&tuner->rig, &setup, error);
     tuner->rigged = true;
     tuner->rig.wait_ns = WAIT_NS;
-    size_t count = r == 0 ? gpu_runner_groups(&tuner->rig.kernels, all) : 0;
+    size_t count = r == 0 ? runner_groups(&tuner->rig.runner, all) : 0;
     for (size_t i = 0; i < count; i++) {
         if (is_wanted(tuner, all[i])) {
             tuner->kernels[tuner->kernel_count++] = all[i];

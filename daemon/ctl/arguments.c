@@ -142,18 +142,53 @@ static int take_common(const struct command_line *line, int option)
     return -EINVAL;
 }
 
+// The letters for getopt_long(), which returns them: those of the table, and those of all commands.
+static void list_letters(const struct command_line *line, char *ret_letters)
+{
+    size_t length = 0;
+
+    if (line->argument_count == 0) {
+        ret_letters[length++] = '+'; // options end at the first argument
+    }
+    for (const struct command_option *option = line->options; option->name; option++) {
+        if (option->letter) {
+            ret_letters[length++] = option->letter;
+            ret_letters[length] = ':';
+            length += !option->flag;
+        }
+    }
+    memcpy(&ret_letters[length], "hv", 3);
+}
+
+// The place in the table of what getopt_long() returned; OPTIONS_MAX: it is not of the table.
+static int find_option(const struct command_line *line, int returned)
+{
+    if (returned < OPTIONS_MAX) {
+        return returned;
+    }
+    for (int i = 0; line->options[i].name; i++) {
+        if (line->options[i].letter == returned) {
+            return i;
+        }
+    }
+    return OPTIONS_MAX;
+}
+
 // Takes all options. Returns 0, or the reason why it stopped.
 static int take_all(const struct command_line *line, int argc, char **argv)
 {
     struct option options[OPTIONS_MAX + 3] = {0};
-    int i, r = 0;
+    char letters[2 * OPTIONS_MAX + 4];
+    int returned, r = 0;
 
     list_options(line->options, options);
+    list_letters(line, letters);
     optind = 0; // 0 makes getopt_long() start anew
-    while (r == 0 && (i = getopt_long(argc, argv, line->argument_count > 0 ? "hv" : "+hv", options,
-                                      NULL)) >= 0) {
+    while (r == 0 && (returned = getopt_long(argc, argv, letters, options, NULL)) >= 0) {
+        int i = find_option(line, returned);
+
         if (i >= OPTIONS_MAX) {
-            return take_common(line, i);
+            return take_common(line, returned);
         }
         if (line->options[i].words) {
             argv[optind - 1] = optarg; // what follows the = of --exec=PROGRAM
@@ -175,13 +210,12 @@ bool command_line_parse(const struct command_line *line, int argc, char **argv, 
     int r = take_all(line, argc, argv);
     argv[0] = command;
 
-    int count = argc - optind;
-
-    if (r == 0 &&
-        (count == line->argument_count || (line->takes_more && count > line->argument_count))) {
+    int count = line->alone && *line->alone ? 0 : line->argument_count;
+    int more = argc - optind - count;
+    if (r == 0 && more >= 0 && (more <= line->optional_count || line->takes_more)) {
         return true;
     }
-    if (r == 0 && line->argument_count == 0) {
+    if (r == 0 && count == 0) {
         fprintf(stderr, "edgectl: %s takes no argument \"%s\"\n", line->command, argv[optind]);
     } else if (r == 0 && line->takes) {
         fprintf(stderr, "edgectl: %s takes %s\n", line->command, line->takes);

@@ -7,6 +7,7 @@
 // is not given.
 struct command_option {
     const char *name;  // without its dashes; NULL ends a table
+    char letter;       // for -b beside --batch; 0: none
     bool *flag;        // it takes no value and makes this true
     const char **text; // any value, borrowed from argv
     int *number;       // an integer from `minimum` to `maximum`
@@ -22,7 +23,9 @@ struct command_line {
     const char *usage;
     const struct command_option *options;
     int argument_count; // of what is no option
-    bool takes_more;    // or more
+    const bool *alone;  // the flag with which there is none of these; NULL: there is no such flag
+    int optional_count; // of what may come before these
+    bool takes_more;    // or any number more
     const char *takes;  // named when there are more or fewer, "one user"; NULL: their number is
 };
 

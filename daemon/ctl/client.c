@@ -120,7 +120,7 @@ static int read_head(int fd, const char *path, char head[HEAD_MAX_BYTES], struct
 
 // Reads up to the end of the connection. The caller frees *ret_body.
 static int read_body(int fd, const char *path, const char *head, struct error *error,
-                     char **ret_body)
+                     char **ret_body, size_t *ret_size)
 {
     const char *length = strcasestr(head, "\r\nContent-Length:");
     _cleanup_(cleanup_free) char *body = NULL;
@@ -148,22 +148,27 @@ static int read_body(int fd, const char *path, const char *head, struct error *e
         return error_set(error, -EPROTO, "%s: edged's reply is cut short", path);
     }
     *ret_body = TAKE(body);
+    *ret_size = used;
     return 0;
 }
 
-// What edged says of a request that it refuses, else the whole body.
+// What edged says of a request that it refuses: the sentence of its JSON, or all of it. Borrowed
+// from either.
+static const char *find_sentence(const char *body, JsonObject **ret_reply)
+{
+    return client_parse(body, NULL, ret_reply) == 0 ? get_string(*ret_reply, "error") : body;
+}
+
 static int refused(const char *path, int status, const char *body, struct error *error)
 {
     g_autoptr(JsonObject) reply = NULL;
-    const char *sentence =
-        client_parse(body, NULL, &reply) == 0 ? get_string(reply, "error") : body;
 
     return error_set(error, status == 503 ? -EAGAIN : -EINVAL, "%s: edged refuses (%d): %.300s",
-                     path, status, sentence);
+                     path, status, find_sentence(body, &reply));
 }
 
 static int ask(const char *path, const char *method, const char *page, const char *json,
-               int timeout_s, struct error *error, char **ret_body)
+               int timeout_s, struct error *error, char **ret_body, size_t *ret_size)
 {
     g_autofree char *headers =
         json ? g_strdup_printf("Content-Type: application/merge-patch+json\r\n"
@@ -173,6 +178,7 @@ static int ask(const char *path, const char *method, const char *page, const cha
     _cleanup_(cleanup_close) int fd =
         send_request(path, method, page, headers, json ? json : "", error);
     _cleanup_(cleanup_free) char *body = NULL;
+    g_autoptr(JsonObject) reply = NULL;
     char head[HEAD_MAX_BYTES];
     int status, r;
 
@@ -181,7 +187,7 @@ static int ask(const char *path, const char *method, const char *page, const cha
     }
     set_timeout(fd, timeout_s); // if that fails the timeout stays as it is
     status = read_head(fd, path, head, error);
-    r = status < 0 ? status : read_body(fd, path, head, error, &body);
+    r = status < 0 ? status : read_body(fd, path, head, error, &body, ret_size);
     if (r < 0) {
         return r;
     }
@@ -190,26 +196,38 @@ static int ask(const char *path, const char *method, const char *page, const cha
     }
     if (status != 200) {
         return error_set(error, -EPROTO, "%s: edged answers with status %d: %.300s", path, status,
-                         body);
+                         find_sentence(body, &reply));
     }
     *ret_body = TAKE(body);
     return 0;
 }
 
+int client_get_bytes(const char *path, const char *page, struct error *error, char **ret_body,
+                     size_t *ret_size)
+{
+    return ask(path, "GET", page, NULL, TIMEOUT_S, error, ret_body, ret_size);
+}
+
 int client_get(const char *path, const char *page, struct error *error, char **ret_body)
 {
-    return ask(path, "GET", page, NULL, TIMEOUT_S, error, ret_body);
+    size_t size;
+
+    return client_get_bytes(path, page, error, ret_body, &size);
 }
 
 int client_post(const char *path, const char *page, struct error *error, char **ret_body)
 {
-    return ask(path, "POST", page, NULL, POST_TIMEOUT_S, error, ret_body);
+    size_t size;
+
+    return ask(path, "POST", page, NULL, POST_TIMEOUT_S, error, ret_body, &size);
 }
 
 int client_patch(const char *path, const char *page, const char *json, struct error *error,
                  char **ret_body)
 {
-    return ask(path, "PATCH", page, json, POST_TIMEOUT_S, error, ret_body);
+    size_t size;
+
+    return ask(path, "PATCH", page, json, POST_TIMEOUT_S, error, ret_body, &size);
 }
 
 int client_open_stream(const char *path, const char *page, const char *last_id, struct error *error)
@@ -224,7 +242,8 @@ int client_open_stream(const char *path, const char *page, const char *last_id, 
     if (status < 0 || status == 200) {
         return status < 0 ? status : TAKE_FD(fd);
     }
-    int r = read_body(fd, path, head, error, &body);
+    size_t size;
+    int r = read_body(fd, path, head, error, &body, &size);
 
     return r < 0 ? r : refused(path, status, body, error);
 }

@@ -12,6 +12,10 @@
 // with its sentence in `error`.
 int client_get(const char *path, const char *page, struct error *error, char **ret_body);
 
+// The same for a body that is no text, of *ret_size bytes.
+int client_get_bytes(const char *path, const char *page, struct error *error, char **ret_body,
+                     size_t *ret_size);
+
 // The same with a POST, that may take 60 s.
 int client_post(const char *path, const char *page, struct error *error, char **ret_body);
 

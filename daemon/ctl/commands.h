@@ -6,11 +6,16 @@ int ctl_setup(int argc, char **argv);
 // 1 also when edged does not answer; and for reload, when the configuration was refused.
 int ctl_status(int argc, char **argv);
 int ctl_reload(int argc, char **argv);
+// 0 when somebody typed q or a signal ended it.
+int ctl_top(int argc, char **argv);
+int ctl_snapshot(int argc, char **argv);
 // 1 also when edged refuses a setting.
 int ctl_set(int argc, char **argv);
 int ctl_unset(int argc, char **argv);
 int ctl_diff(int argc, char **argv);
 int ctl_passwd(int argc, char **argv);
+int ctl_token(int argc, char **argv);
+int ctl_page(int argc, char **argv);
 // 0 when a signal ended it.
 int ctl_watch(int argc, char **argv);
 int ctl_process(int argc, char **argv);

@@ -1,5 +1,6 @@
-// `edgectl status`: what the running edged does, as tables or as its JSON; and `edgectl reload`,
-// which has it load its configuration again, and prints the verdict.
+// `edgectl status`: what the running edged does, as tables or as its JSON; `edgectl reload`, which
+// has it load its configuration again, and prints the verdict; and `edgectl page`, which prints the
+// address of its page.
 #include "daemon/ctl/commands.h"
 
 #include "daemon/ctl/arguments.h"
@@ -25,6 +26,17 @@ static const char reload_usage[] =
     "errors and warnings go to standard error, and the exit status is 1 when it was refused.\n"
     "\n"
     "  --json         the verdict as JSON; edgectl(1) explains the fields\n"
+    "  --config FILE  the running edged's configuration, which names its control socket\n"
+    "  --socket PATH  the control socket, as `control.socket` in edged.conf\n";
+
+static const char page_usage[] =
+    "Usage: edgectl page [--json] [--config FILE | --socket PATH]\n"
+    "Prints the address of the running edged's page, for a browser on this machine. Without users "
+    "it\n"
+    "holds a secret, with which the page may change settings, until edged ends: show it to "
+    "nobody.\n"
+    "\n"
+    "  --json         the same as JSON: {\"url\": ...}\n"
     "  --config FILE  the running edged's configuration, which names its control socket\n"
     "  --socket PATH  the control socket, as `control.socket` in edged.conf\n";
 
@@ -279,8 +291,19 @@ static void print_verdict(JsonObject *verdict)
     }
 }
 
-// Asks the running edged for its status, or has it reload, and prints the reply.
-static int ask(int argc, char **argv, const char *usage, bool reload)
+static void print_page(JsonObject *page)
+{
+    puts(get_string(page, "url"));
+}
+
+struct question {
+    const char *usage, *page;
+    bool posted; // it has the reply tell whether it was "successful"
+    void (*print)(JsonObject *reply);
+};
+
+// Asks the running edged, and prints its reply.
+static int ask(int argc, char **argv, const struct question *question)
 {
     _cleanup_(cleanup_free) char *path = NULL, *body = NULL;
     const char *config_path = NULL, *socket = NULL;
@@ -291,7 +314,8 @@ static int ask(int argc, char **argv, const char *usage, bool reload)
                                              {"config", .text = &config_path},
                                              {"socket", .text = &socket},
                                              {0}};
-    const struct command_line line = {.command = argv[0], .usage = usage, .options = options};
+    const struct command_line line = {
+        .command = argv[0], .usage = question->usage, .options = options};
     int status;
 
     if (!command_line_parse(&line, argc, argv, &status)) {
@@ -299,8 +323,8 @@ static int ask(int argc, char **argv, const char *usage, bool reload)
     }
     int r = client_choose_socket(config_path, socket, &error, &path);
     if (r == 0) {
-        r = reload ? client_post(path, "/v1/reload", &error, &body)
-                   : client_get(path, "/v1/status", &error, &body);
+        r = question->posted ? client_post(path, question->page, &error, &body)
+                             : client_get(path, question->page, &error, &body);
     }
     r = r < 0 ? r : client_parse(body, &error, &reply);
     if (r < 0) {
@@ -309,20 +333,29 @@ static int ask(int argc, char **argv, const char *usage, bool reload)
     }
     if (json) {
         puts(body);
-    } else if (reload) {
-        print_verdict(reply);
     } else {
-        print_status(reply);
+        question->print(reply);
     }
-    return !reload || get_boolean(reply, "successful") ? 0 : 1;
+    return !question->posted || get_boolean(reply, "successful") ? 0 : 1;
 }
 
 int ctl_status(int argc, char **argv)
 {
-    return ask(argc, argv, status_usage, false);
+    static const struct question question = {status_usage, "/v1/status", false, print_status};
+
+    return ask(argc, argv, &question);
 }
 
 int ctl_reload(int argc, char **argv)
 {
-    return ask(argc, argv, reload_usage, true);
+    static const struct question question = {reload_usage, "/v1/reload", true, print_verdict};
+
+    return ask(argc, argv, &question);
+}
+
+int ctl_page(int argc, char **argv)
+{
+    static const struct question question = {page_usage, "/v1/page-link", false, print_page};
+
+    return ask(argc, argv, &question);
 }

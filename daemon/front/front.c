@@ -70,6 +70,11 @@ static struct stream *find_view(void *context, enum config_role role, const char
     return front_status_find_view(front->cameras, role, camera, view, ret_refusal);
 }
 
+static bool is_ready(void *context)
+{
+    return ((const struct front *)context)->announced;
+}
+
 static void on_motion(void *context, const struct motion_event *event)
 {
     const struct front *front = context;
@@ -210,7 +215,8 @@ static int start_cameras(struct front *front)
 
 static void apply(struct front *front, struct reload *reload)
 {
-    front_network_take_users(&front->network, reload->config, TAKE(reload->users));
+    front_network_take_users(&front->network, reload->config, TAKE(reload->users),
+                             TAKE(reload->tokens));
     apply_cameras(front, reload->config);
     rtsp_server_configure(front->server, reload->config);
     start_cameras(front); // what cannot be started is logged and tried again
@@ -396,6 +402,7 @@ static int open_addresses(struct front *front, struct error *error)
                                         .tune = tune,
                                         .stop_tune = stop_tune,
                                         .find_view = find_view,
+                                        .is_ready = is_ready,
                                         .describe_config = describe_config,
                                         .change_config = change_config,
                                         .context = front};

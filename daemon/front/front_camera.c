@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define MJPEG_KBPS 32000 // 130 kB a picture of 30 a second, as 1280x720 of many edges has
+
 struct front_view {
     char name[40], kind[16];
     enum config_role role; // the least that may watch
@@ -31,7 +33,17 @@ static void drop_view(struct front_camera *camera, struct front_view *view)
 
 static const struct payloader_ops *find_payloader(enum config_codec codec)
 {
-    return codec == CONFIG_CODEC_H265 ? &payload_h265 : &payload_h264;
+    static const struct payloader_ops *const payloaders[] = {[CONFIG_CODEC_H264] = &payload_h264,
+                                                             [CONFIG_CODEC_H265] = &payload_h265,
+                                                             [CONFIG_CODEC_MJPEG] = &payload_jpeg};
+
+    return payloaders[codec];
+}
+
+// What its ring is to have room for.
+static uint32_t expected_kbps(const struct config_view *settings)
+{
+    return settings->codec == CONFIG_CODEC_MJPEG ? MJPEG_KBPS : (uint32_t)settings->bitrate_kbps;
 }
 
 static struct front_view make_view(const struct front_camera *camera,
@@ -41,8 +53,8 @@ static struct front_view make_view(const struct front_camera *camera,
     char path[80];
 
     snprintf(path, sizeof path, "/%s/%s", camera->name, settings->name);
-    if (stream_new(path, find_payloader(settings->codec), (uint32_t)settings->bitrate_kbps,
-                   &view.stream) < 0) {
+    if (stream_new(path, find_payloader(settings->codec), expected_kbps(settings), &view.stream) <
+        0) {
         g_error("no memory for %s", path); // ends edged, as GLib does without memory
     }
     snprintf(view.name, sizeof view.name, "%s", settings->name);
@@ -98,7 +110,7 @@ static void replace_views(struct front_camera *camera, const struct config_camer
         struct front_view *view = &camera->views[i];
 
         *view = stays ? *stays : make_view(camera, wanted);
-        stream_set_bitrate(view->stream, (uint32_t)wanted->bitrate_kbps);
+        stream_set_bitrate(view->stream, expected_kbps(wanted));
         view->role = config_view_role(wanted);
         snprintf(view->kind, sizeof view->kind, "%s", config_view_kind_name(wanted->view));
         rtsp_server_add(camera->server, stream_path(view->stream), view->stream, view->role);

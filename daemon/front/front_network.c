@@ -137,9 +137,10 @@ int front_network_open(struct front_network *network, const struct config *confi
 }
 
 void front_network_take_users(struct front_network *network, const struct config *config,
-                              struct users *users)
+                              struct users *users, struct users *tokens)
 {
     account_take_users(network->account, config, users);
+    account_take_tokens(network->account, tokens);
     control_recheck(network->control);
 }
 

@@ -33,10 +33,10 @@ int front_network_open(struct front_network *network, const struct config *confi
 // control_listen() and rtsp_server_open_tls().
 int front_network_listen(struct front_network *network, const struct config *config,
                          struct error *error);
-// Replaces the users by those of `config`, and hangs up on clients that are not among them any
-// more.
+// Replaces the users and the tokens by those of `config`, and hangs up on clients that are not
+// among them any more.
 void front_network_take_users(struct front_network *network, const struct config *config,
-                              struct users *users);
+                              struct users *users, struct users *tokens);
 // To be called once a second: if somebody has set the clock, chooses the generated certificate
 // again.
 void front_network_watch_clock(struct front_network *network, const struct config *config);

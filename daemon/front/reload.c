@@ -47,8 +47,8 @@ static int check_start(const struct config *in_use, const struct config *config,
 // A file without a user was cut short, or is being written: nobody means "hang up on everybody".
 static int read_users(const struct config *config, struct error *error, struct users **ret_users)
 {
-    _cleanup_(cleanup_free) char *path = users_path(config);
-    int r = account_read_users(config, error, ret_users);
+    _cleanup_(cleanup_free) char *path = users_path(USERS_PASSWORDS, config);
+    int r = account_read_users(USERS_PASSWORDS, config, error, ret_users);
 
     if (r == 0 && *ret_users && (*ret_users)->count == 0) {
         return error_set(error, -EINVAL,
@@ -81,6 +81,7 @@ static int load(struct reload *reload, const char *path, const struct config *in
         r = error_set(&error, -EINVAL, "got a file without a setting, allowed: at least one");
     }
     r = r < 0 ? r : read_users(reload->config, &error, &reload->users);
+    r = r < 0 ? r : account_read_users(USERS_TOKENS, reload->config, &error, &reload->tokens);
     r = r < 0 ? r : check_start(in_use, reload->config, reload->users, &error);
     r = r < 0 ? r : front_network_listen(network, reload->config, &error);
     if (r < 0) {
@@ -141,7 +142,8 @@ int reload_open(struct reload *reload, struct config *in_use, struct front_netwo
     int r = problems ? load(reload, verdict->path, in_use, network, problems) : -ENOMEM;
 
     if (r == 0) {
-        bool new_users = !account_has(network->account, reload->users);
+        bool new_users = !account_has(network->account, USERS_PASSWORDS, reload->users) ||
+                         !account_has(network->account, USERS_TOKENS, reload->tokens);
 
         reload->changes = summarize(in_use, reload->config, new_users);
         if (reload_keep_addresses(in_use, reload->config)) {
@@ -166,5 +168,6 @@ void reload_finish(struct reload *reload)
     config_free(reload->config);
     live_finish(&reload->live);
     users_free(reload->users);
+    users_free(reload->tokens);
     free(reload->changes);
 }

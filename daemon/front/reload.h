@@ -10,9 +10,10 @@
 // What a reload has brought; starts out as {0}. All owned.
 struct reload {
     struct config *config;
-    struct live live;    // its file, and what is kept over it
-    struct users *users; // NULL: none
-    char *changes;       // in one line, with what they cost; NULL: no memory to say
+    struct live live;     // its file, and what is kept over it
+    struct users *users;  // NULL: none
+    struct users *tokens; // the same
+    char *changes;        // in one line, with what they cost; NULL: no memory to say
 };
 
 // Loads the file of `verdict` and that of its users again, logs every problem and notes them there;

@@ -3,24 +3,19 @@
 #include "kernels/difference/difference.h"
 #include "kernels/events/light.h"
 #include "kernels/graph/graph.h"
-#include "kernels/graph/plan.h"
 #include "kernels/gray/gray.h"
-#include "kernels/stage/rows.h"
 
 #include <errno.h>
 #include <string.h>
 
 #define SAMPLES_MAX 8192 // pixels that tell what the light does
 
-// Regions of equal threshold have what differs in common: the node of the graph that a motion view
-// of that threshold has on the CPU. Where such a view is computed it is done with that.
+// Regions of equal threshold have what differs in common, with each other and with the motion views
+// of that threshold on the CPU.
 struct meter_threshold {
     int threshold;
-    struct node *nodes[2]; // owned references: gray, where the camera has none, and the difference
-    unsigned count;
-    struct rows *rows;   // owned; make gray where no view does; NULL: the camera does
-    uint8_t *band;       // owned; of that gray, which need not leave the cache
-    uint32_t first, end; // the rows that are looked at: first..end-1
+    struct graph_part *difference; // owned
+    uint32_t first, end;           // the rows that are looked at: first..end-1
 };
 
 // Of them, those of equal erosion have what that leaves in common, too.
@@ -209,101 +204,6 @@ static size_t find_detector(struct meter *meter, const struct config_region *set
     return i;
 }
 
-static struct node *difference_of(const struct meter_threshold *threshold)
-{
-    return threshold->nodes[threshold->count - 1];
-}
-
-// Whether a view that is watched computes it, too, with all rows.
-static bool is_shared(const struct meter_threshold *threshold)
-{
-    return difference_of(threshold)->active > 1;
-}
-
-static int get_nodes(struct meter *meter, struct meter_threshold *threshold)
-{
-    const struct config_view settings = {.view = CONFIG_VIEW_MOTION,
-                                         .threshold = threshold->threshold};
-    const struct plan plan = plan_make(&settings, meter->layout.format, VIEW_OUTPUT_STREAM);
-    unsigned end = (unsigned)plan_find(&plan, STAGE_DIFFERENCE) + 1;
-
-    while (threshold->count < end) {
-        const struct node_setup setup = {
-            .step = plan.steps[threshold->count],
-            .input = threshold->count > 0 ? difference_of(threshold) : NULL,
-            .camera = &meter->layout,
-            .output = pixel_format_by_name(plan.format),
-        };
-        struct error error = {0};
-        struct node *node;
-
-        if (graph_get_node(meter->graph, &setup, &error, &node) < 0) {
-            return -ENOMEM;
-        }
-        node_set_active(node, true);
-        threshold->nodes[threshold->count++] = node;
-    }
-    return 0;
-}
-
-static int prepare_threshold(struct meter *meter, struct meter_threshold *threshold)
-{
-    int r = get_nodes(meter, threshold);
-
-    r = r ? r : difference_watch(&difference_of(threshold)->stage);
-    if (r == 0 && threshold->count > 1) {
-        threshold->band = malloc((size_t)meter->layout.width * ROWS_BAND);
-        r = threshold->band ? rows_new(&threshold->nodes[0]->stage, 1, meter->layout.width,
-                                       meter->layout.height, &threshold->rows)
-                            : -ENOMEM;
-    }
-    return r;
-}
-
-static void finish_threshold(struct meter_threshold *threshold)
-{
-    rows_free(threshold->rows);
-    free(threshold->band);
-    while (threshold->count > 0) {
-        struct node *node = threshold->nodes[--threshold->count];
-
-        node_set_active(node, false);
-        node_unref(node);
-    }
-}
-
-// Finds what differs, behind the views.
-static void compare(const struct meter *meter, const struct meter_threshold *threshold,
-                    const struct frame *frame)
-{
-    struct node *node = difference_of(threshold);
-    struct run_counts *counts = graph_counts(meter->graph);
-    size_t stride = meter->layout.planes[0].stride, width = meter->layout.width;
-    // A view that shares it has left this picture out, and compares all of the next one with it.
-    uint32_t first = is_shared(threshold) ? 0 : threshold->first;
-    uint32_t end = is_shared(threshold) ? meter->layout.height : threshold->end;
-
-    if (node->number == graph_frame(meter->graph)) {
-        counts->shared[STAGE_DIFFERENCE]++;
-        return;
-    }
-    for (unsigned i = 0; i < threshold->count; i++) {
-        counts->runs[threshold->nodes[i]->step.kind]++;
-    }
-    difference_skip(&node->stage, 0, first);
-    difference_skip(&node->stage, end, meter->layout.height);
-    for (uint32_t y = first, next; y < end; y = next) {
-        const uint8_t *rows = frame_plane(frame, 0) + y * stride;
-
-        next = threshold->rows && end - y > ROWS_BAND ? y + ROWS_BAND : end;
-        if (threshold->rows) {
-            rows_run(threshold->rows, rows, stride, threshold->band, width, 0, next - y);
-        }
-        node->stage.ops->look(&node->stage, threshold->rows ? threshold->band : rows,
-                              threshold->rows ? width : stride, y, next);
-    }
-}
-
 // What a detector looks at: the rows of its regions, and those that erosion looks at around them.
 static void look_at(struct meter *meter, const struct detector *detector)
 {
@@ -333,7 +233,10 @@ static int prepare_regions(struct meter *meter, const struct watched_region *set
         look_at(meter, &meter->detectors[i]);
     }
     for (size_t i = 0; i < meter->threshold_count; i++) {
-        if (prepare_threshold(meter, &meter->thresholds[i])) {
+        struct meter_threshold *threshold = &meter->thresholds[i];
+
+        if (graph_watch(meter->graph, &meter->layout, threshold->threshold,
+                        &threshold->difference)) {
             return -ENOMEM;
         }
     }
@@ -397,7 +300,7 @@ void meter_free(struct meter *meter)
         tally_finish(&meter->regions[i].tally);
     }
     for (size_t i = 0; i < meter->threshold_count; i++) {
-        finish_threshold(&meter->thresholds[i]);
+        graph_unwatch(meter->thresholds[i].difference);
     }
     free(meter->samples[0]);
     free(meter->samples[1]);
@@ -441,7 +344,7 @@ static void begin(struct meter *meter, const struct frame *frame)
         struct bits_limits limits;
         bool changes = light_limits(&light, (unsigned)threshold->threshold, &limits);
 
-        difference_set_limits(&difference_of(threshold)->stage, changes ? &limits : NULL);
+        difference_set_limits(graph_difference(threshold->difference), changes ? &limits : NULL);
     }
     meter->has_previous = meter->begun = true;
 }
@@ -452,7 +355,7 @@ void meter_begin(struct meter *meter, const struct frame *frame)
 
     meter->begun = false; // the frame before may have failed
     for (size_t i = 0; i < meter->threshold_count; i++) {
-        shared |= is_shared(&meter->thresholds[i]);
+        shared |= graph_difference_is_shared(meter->thresholds[i].difference);
     }
     if (shared) {
         begin(meter, frame);
@@ -463,10 +366,11 @@ void meter_begin(struct meter *meter, const struct frame *frame)
 static void detect(struct meter *meter, size_t index)
 {
     const struct detector *detector = &meter->detectors[index];
-    const struct node *difference = difference_of(&meter->thresholds[detector->threshold]);
+    const struct stage *difference =
+        graph_difference(meter->thresholds[detector->threshold].difference);
 
     for (uint32_t y = detector->top; y < detector->bottom; y++) {
-        bool left = difference_erode(&difference->stage, true, y, detector->erode, meter->row);
+        bool left = difference_erode(difference, true, y, detector->erode, meter->row);
 
         for (size_t i = 0; i < meter->region_count && left; i++) {
             if (meter->regions[i].detector == index) {
@@ -482,7 +386,9 @@ void meter_run(struct meter *meter, const struct frame *frame, struct region_rea
         begin(meter, frame);
     }
     for (size_t i = 0; i < meter->threshold_count; i++) {
-        compare(meter, &meter->thresholds[i], frame);
+        const struct meter_threshold *threshold = &meter->thresholds[i];
+
+        graph_compare(threshold->difference, frame, threshold->first, threshold->end);
     }
     for (size_t i = 0; i < meter->detector_count; i++) {
         detect(meter, i);

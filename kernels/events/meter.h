@@ -5,10 +5,10 @@
 // moved is eroded as in the motion view. The pixels left inside the region are counted and bounded
 // by a box.
 //
-// What differs is a node of the camera's graph, computed once for regions of equal
-// threshold and for the motion view of that threshold, when the CPU makes one. It lies there as
-// bits (bits.h), 64 pixels a word, so that eroding and counting them costs next to nothing. Frames
-// are only read. Used by the graph's thread.
+// What differs is computed once for regions of equal threshold and for the motion views of that
+// threshold that the CPU makes (graph_watch()). It lies there as bits (bits.h), 64 pixels a word,
+// so that eroding and counting them costs next to nothing. Frames are only read. Used by the
+// graph's thread.
 #pragma once
 
 #include "capture/frame.h"

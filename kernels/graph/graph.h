@@ -1,16 +1,21 @@
-// The graph of a camera: what all its views need, each of it made once a frame.
+// The graph of a camera: what its views have in common, made once a frame.
 //
-// A view is a path of nodes from the camera's picture to its own. Paths that begin alike have these
-// nodes in common. Where active paths part, what they have in common so far goes into a plane that
-// each goes on from, if that is less work. So nothing but time depends on who else is watched:
-// every picture is the same, bit for bit, and where a plane cannot be had paths stay as they were.
+// A branch is the steps of one view's picture, or of one side of a split. Branches that begin alike
+// share the planes that these steps make: where active branches part, what they have in common so
+// far goes into a plane that each goes on from, if that is less work. So nothing but time depends
+// on who else is watched: every picture is the same, bit for bit, and where a plane cannot be had
+// branches stay as they were.
+//
+// A branch that compares frames keeps what it knows of the frame before to itself. The difference
+// by a fixed threshold on the CPU is the exception: motion views and motion events of equal
+// thresholds have one in common (graph_watch()), and share what comes before it with others.
 // Used by one thread, but for graph_count().
 #pragma once
 
-#include "kernels/graph/run.h"
+#include "kernels/graph/runner.h"
 
 struct graph;
-struct path;
+struct graph_part;
 
 struct graph_count {
     uint64_t runs, shared;
@@ -18,47 +23,71 @@ struct graph_count {
 
 // -ENOMEM.
 int graph_new(struct graph **ret_graph);
-// Takes NULL. All paths are freed.
+// Takes NULL. All branches are finished.
 void graph_free(struct graph *graph);
 
 // The next frame begins: before any of its pictures is made.
 void graph_begin(struct graph *graph);
-// The number of the frame that began last, from 1.
-uint64_t graph_frame(const struct graph *graph);
-// As node_get(): a node of the graph that is in no path.
-int graph_get_node(struct graph *graph, const struct node_setup *setup, struct error *error,
-                   struct node **ret_node);
-// To be counted up by who computes such a node, or finds it computed.
-struct run_counts *graph_counts(struct graph *graph);
-// Any thread. How often stages of a kind were computed, and how often a view had the result of
-// another's instead.
+// Any thread. How often stages of a kind were computed, and how often a view or motion events had
+// the result of another instead.
 struct graph_count graph_count(const struct graph *graph, enum stage_kind kind);
 
-// What a path is made for; copied, all but what `pool` and `gpu` point at.
-struct path_setup {
+// What a branch is made for; outlives it.
+struct branch_setup {
     const struct plan *plan;           // at least one step
-    const struct frame_layout *camera; // of the picture it begins with
+    const struct frame_layout *camera; // of the picture it begins with; copied
     struct pool *pool;                 // for the CPU; NULL: the caller's thread alone
     struct gpu *gpu;                   // computes; NULL: the CPU does
-    bool mapped;                       // as of gpu_runner_init()
+    bool mapped;                       // as of struct runner_setup
 };
 
-// A path that is not active. Errors of stage_init(), gpu_runner_init(); -ENOMEM.
-int path_new(struct graph *graph, const struct path_setup *setup, struct error *error,
-             struct path **ret_path);
-void path_free(struct path *path); // takes NULL
+struct branch {
+    struct graph *graph; // not owned; NULL: the branch is not there
+    struct branch_setup setup;
+    struct frame_layout camera;
+    bool active;
+    bool remembers;         // knows of the frame before, and therefore keeps the parts it has
+    struct graph_part *end; // owned reference; writes the picture
+    // While the graph is arranged: how many steps may be shared; and that it is to go on from what
+    // `before` makes, behind `start` steps.
+    unsigned common, start;
+    struct graph_part *before; // owned reference; NULL: from the camera's picture
+    unsigned stream;           // of the GPU, in which the pictures do not wait for those of others
+};
 
-// From the next graph_begin() on. What becomes active has forgotten. Paths that are not active
+// A branch that is not active, and stays where it is until branch_finish(). Errors of
+// runner_init(); -ENOMEM. After an error there is nothing to finish.
+int branch_init(struct branch *branch, struct graph *graph, const struct branch_setup *setup,
+                struct error *error);
+void branch_finish(struct branch *branch); // takes zeroed ones
+
+// From the next graph_begin() on. What becomes active has forgotten. Branches that are not active
 // share nothing, and none of their pictures is made.
-void path_set_active(struct path *path, bool active);
+void branch_set_active(struct branch *branch, bool active);
 // The next picture has none before it: nothing moves in it.
-void path_forget(struct path *path);
+void branch_forget(struct branch *branch);
 
-// Makes the path's picture of this frame on the CPU, as run.h says.
-void path_compute(struct path *path, const struct frame *camera, struct frame *picture);
-// Queues on the GPU what other paths may read as well, in stream 0; then the path's picture, in any
-// stream behind it. As run.h says.
-int path_launch_shared(struct path *path, const struct gpu_pictures *pictures, struct error *error);
-int path_launch(struct path *path, const struct gpu_pictures *pictures, struct error *error);
-// The stream in which the path's pictures do not wait for those of other views.
-unsigned path_stream(const struct path *path);
+// Makes the picture of this frame on the CPU, and before it the planes that are not made yet, into
+// `picture`, whose frame is laid out as the view's picture.
+void branch_compute(struct branch *branch, const struct frame *camera, struct frame *picture);
+// Queues on the GPU the planes that are not made yet, which other branches may read as well, in
+// stream 0; then the picture, in any stream behind it. `pictures.input` is not looked at. What
+// runner_launch() says.
+int branch_launch_shared(struct branch *branch, const struct gpu_pictures *pictures,
+                         struct error *error);
+int branch_launch(struct branch *branch, const struct gpu_pictures *pictures, struct error *error);
+
+// The difference of frames of `layout` by that threshold, on the CPU, for motion events: the one
+// that motion views have, from its first graph_watch() to its last graph_unwatch() at least.
+// -ENOMEM.
+int graph_watch(struct graph *graph, const struct frame_layout *layout, int threshold,
+                struct graph_part **ret_difference);
+void graph_unwatch(struct graph_part *difference); // takes NULL
+// The stage, as difference.h knows it.
+const struct stage *graph_difference(const struct graph_part *difference);
+// Whether others have it active, too; views among them compare all rows.
+bool graph_difference_is_shared(const struct graph_part *difference);
+// Compares rows first..end-1 of the frame that graph_begin() began, behind the views, unless one of
+// them has compared all rows already. The other rows are not looked at in this frame.
+void graph_compare(struct graph_part *difference, const struct frame *frame, uint32_t first,
+                   uint32_t end);

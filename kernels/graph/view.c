@@ -1,15 +1,16 @@
-// A view is one part (part.h), or the two of a split, in frames of its own; and on a GPU a fence
+// A view has one side, or the two of a split, in output frames of its own; and on a GPU a fence
 // behind the picture.
 //
-// Gray pictures are row stages over plane 0: the camera's luma in place, or gray rows made from it,
-// then the view's own stages, then the mapping to limited range if the picture is computed. Colour
-// pictures are one frame stage, or nothing at all where the camera delivers what the viewer wants.
+// A side is made where it lies in the view's picture. Where its own format is another one, or it is
+// the camera's picture, it is put there afterwards: by the CPU (split.h), or on a GPU by a
+// conversion behind it (convert.h; RGB3 to NV12 in full range). Output frames hold already what no
+// picture changes: the chroma of gray, and what parts the pictures of a split.
 #include "kernels/graph/view.h"
 
+#include "kernels/convert/convert_gpu.h"
 #include "kernels/gpu/gpu_fence.h"
-#include "kernels/graph/part.h"
+#include "kernels/graph/graph.h"
 #include "kernels/graph/split.h"
-#include "kernels/graph/view_frames.h"
 #include "kernels/label/label.h"
 
 #include <errno.h>
@@ -17,18 +18,34 @@
 #include <string.h>
 
 #define GPU_WAIT_NS NS_PER_S
+#define FRAMES_DEFAULT 4
+#define FRAMES_MAX 64
+
+struct side {
+    struct plan plan;           // no steps: the camera's picture
+    struct mask_plane *mask;    // owned reference, of the plan; NULL: it has none
+    struct frame_layout layout; // of its own picture
+    uint32_t x;                 // the column where it lies in the view's picture, even for NV12
+    struct branch branch;       // owned, if the plan has steps
+    struct frame_pool *own; // owned reference; of the pictures that the CPU puts in place; NULL:
+                            // there are none
+    // Of the GPU: what the branch makes for the conversion, and that, of one stage.
+    struct gpu_plane plane;
+    struct runner conversion;
+};
 
 struct view {
-    struct part parts[2];
-    unsigned part_count;
+    struct side sides[2];
+    unsigned side_count;
     bool passes_through; // the output is the input: nothing is computed
     struct frame_layout output;
-    struct view_frames frames; // of the output
-    struct gpu *gpu;           // not owned; NULL: the CPU computes
-    struct gpu_fence fence;    // of the GPU, behind a picture
-    struct frame *begun;       // owned reference; the picture being made
-    struct label *label;       // owned; NULL: none
-    bool surfaces;             // the output lies in surfaces
+    struct frame_pool *pool; // owned reference; of the output frames
+    enum stage_kind last;    // the stage that writes them; STAGE_KIND_COUNT: a split
+    struct gpu *gpu;         // not owned; NULL: the CPU computes
+    struct gpu_fence fence;  // of the GPU, behind a picture
+    struct frame *begun;     // owned reference; the picture being made
+    struct label *label;     // owned; NULL: none
+    bool surfaces;           // the output lies in surfaces
     char backend[16];
     struct graph *own; // owned; of a view that shares nothing; NULL: the camera's graph has it
 };
@@ -38,43 +55,257 @@ static void cleanup_view(struct view **view)
     view_free(*view);
 }
 
+// Sides
+// ---------------------------------------------------------------------
+
+static struct frame_layout layout_of(const struct plan *plan, const struct frame_layout *input)
+{
+    const struct pixel_format *format = pixel_format_by_name(plan->format);
+    struct frame_layout layout;
+
+    if (plan->count == 0) {
+        return *input;
+    }
+    frame_layout_init(&layout, format, input->width, input->height, FRAME_STRIDE_ALIGN);
+    if (format->luma_step != 0 && !plan->computed && input->format->luma_step != 0) {
+        layout.range = input->range;
+    }
+    if (format->luma_step != 0) {
+        layout.colour = frame_colour_yuv(input->colour);
+    }
+    return layout;
+}
+
+// Fills in plan, mask and layout for what `settings` show of the setup's camera.
+static int plan_side(struct side *side, const struct view_setup *setup,
+                     const struct config_view *settings, enum view_output output,
+                     struct error *error)
+{
+    struct view_setup own = *setup;
+
+    own.settings = settings;
+    side->plan = plan_make(settings, setup->input->format, output);
+    side->layout = layout_of(&side->plan, setup->input);
+    return plan_load_mask(&side->plan, &own, error, &side->mask);
+}
+
+// The kernel that puts the side in place, and the plane that the branch makes for it.
+static int make_conversion(struct side *side, struct gpu *gpu, const struct frame_layout *whole,
+                           struct error *error)
+{
+    const struct frame_layout *made = &side->layout;
+    struct runner *conversion = &side->conversion;
+    int r = gpu_enter(gpu, error);
+
+    conversion->gpu = gpu;
+    conversion->count = 1;
+    if (r == 0 && side->plan.count > 0) {
+        r = gpu_plane_init(&side->plane, gpu, (uint32_t)made->planes[0].width_bytes, made->height,
+                           error);
+    }
+    if (r == 0) {
+        r = gpu_chain_new(gpu, false, error, &conversion->chain);
+    }
+    return r < 0
+               ? r
+               : convert_gpu_init_side(&conversion->gpu_stages[0], gpu, made->format, whole, error);
+}
+
+// Makes what computes the side into pictures of the view at column `x`.
+static int make_side(struct view *view, struct side *side, const struct view_setup *setup,
+                     uint32_t x, struct error *error)
+{
+    const struct branch_setup branch = {
+        .plan = &side->plan,
+        .camera = setup->input,
+        .pool = setup->pool,
+        .gpu = view->gpu,
+        .mapped = strcmp(setup->allocator->kind, "managed") != 0,
+    };
+    bool computed = side->plan.count > 0;
+    int r = 0;
+
+    side->x = x;
+    if (computed) {
+        r = branch_init(&side->branch, view->own ? view->own : setup->graph, &branch, error);
+    }
+    if (r < 0 || (computed && split_is_made_in_place(side->layout.format, view->output.format))) {
+        return r;
+    }
+    if (view->gpu) {
+        return make_conversion(side, view->gpu, &view->output, error);
+    }
+    if (computed) {
+        r = frame_pool_new(&side->layout, 1, frame_allocator_host(), &side->own);
+    }
+    return r < 0 ? error_set(error, r, "no memory for a side of a split view") : 0;
+}
+
+static void finish_side(struct side *side, struct gpu *gpu)
+{
+    branch_finish(&side->branch);
+    frame_pool_unref(side->own);
+    runner_finish(&side->conversion);
+    gpu_plane_finish(&side->plane, gpu);
+    mask_plane_unref(side->mask);
+}
+
+// The side of the output where it lies, as a frame of its own layout.
+static struct frame place_in(const struct side *side, const struct frame *output)
+{
+    struct frame place = {.layout = side->layout, .data = output->data, .surface = output->surface};
+
+    for (unsigned i = 0; i < side->layout.format->plane_count; i++) {
+        place.layout.planes[i].offset =
+            output->layout.planes[i].offset + split_offset(output->layout.format, i, side->x);
+        place.layout.planes[i].stride = output->layout.planes[i].stride;
+    }
+    return place;
+}
+
+static void compute_side(struct side *side, const struct frame *camera, struct frame *output)
+{
+    if (side->plan.count == 0) {
+        split_place(camera, side->x, output);
+    } else if (side->own) {
+        _cleanup_(cleanup_frame) struct frame *own = frame_pool_take(side->own);
+
+        branch_compute(&side->branch, camera, own);
+        split_place(own, side->x, output);
+    } else {
+        struct frame place = place_in(side, output);
+
+        branch_compute(&side->branch, camera, &place);
+    }
+}
+
+// Of computed gray the luma alone.
+static int launch_side(struct side *side, const struct pixel_format *format,
+                       const struct gpu_pictures *pictures, struct error *error)
+{
+    const struct gpu_plane *plane = &side->plane;
+    struct gpu_picture made = pictures->camera, place = pictures->output;
+    int r = 0;
+
+    place.width = side->layout.width;
+    for (unsigned i = 0; i < format->plane_count; i++) {
+        place.planes[i].address += split_offset(format, i, side->x);
+    }
+    if (plane->address) {
+        made = (struct gpu_picture){{{plane->address, plane->stride}}, place.width, place.height};
+    }
+    if (side->plan.count > 0) {
+        const struct gpu_pictures own = {.camera = pictures->camera,
+                                         .output = plane->address ? made : place};
+
+        r = branch_launch(&side->branch, &own, error);
+    }
+    if (r == 0 && side->conversion.count > 0) {
+        r = runner_launch(&side->conversion, (struct gpu_pictures){made, made, place}, error);
+    }
+    return r;
+}
+
+// Output frames
+// ---------------------------------------------------------------------
+
+static int write_constants(const struct view *view, struct frame *frame, uint32_t side_width,
+                           struct error *error)
+{
+    const struct frame_layout *layout = &view->output;
+    int r = frame_begin_cpu_access(frame, error);
+
+    if (r == 0) {
+        memset(frame_plane(frame, 1), 128, layout->planes[1].stride * layout->planes[1].rows);
+        if (view->side_count > 1) {
+            split_write_gap(frame, side_width);
+        }
+    }
+    return r < 0 ? r : frame_end_cpu_access(frame, error);
+}
+
+static int write_all_constants(const struct view *view, unsigned count, uint32_t side_width,
+                               struct error *error)
+{
+    struct frame *list[FRAMES_MAX];
+    int r = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        list[i] = frame_pool_take(view->pool);
+        r = r < 0 ? r : write_constants(view, list[i], side_width, error);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        frame_unref(list[i]);
+    }
+    return r;
+}
+
+// As many frames as the setup asks for, or those of the view before where they hold all that no
+// picture changes of these.
+static int make_frames(struct view *view, const struct view_setup *setup, struct error *error)
+{
+    const struct plan *plan = &view->sides[0].plan;
+    const struct view *before = setup->before;
+    const struct frame_layout *layout = &view->output;
+    unsigned count = setup->frames ? setup->frames : FRAMES_DEFAULT;
+    int r;
+
+    view->surfaces = setup->allocator->surfaces;
+    view->last = view->side_count > 1 ? STAGE_KIND_COUNT : plan->steps[plan->count - 1].kind;
+    if (before && before->pool && view->side_count == 1 && view->last == before->last &&
+        frame_layout_equal(layout, &before->output)) {
+        view->pool = frame_pool_ref(before->pool);
+        return 0;
+    }
+    r = frame_pool_new(layout, count, setup->allocator, &view->pool);
+    if (r < 0) {
+        return error_set(error, r, "no memory for %u output frames of %ux%u", count, layout->width,
+                         layout->height);
+    }
+    return layout->format->plane_count > 1 && view->last != STAGE_CONVERT
+               ? write_all_constants(view, count, setup->input->width, error)
+               : 0;
+}
+
+// Making a view
+// ---------------------------------------------------------------------
+
 // Says which side of a split an error is about.
 static int name_side(const struct view *view, unsigned side, int code, struct error *error)
 {
-    return code == 0 || view->part_count == 1
+    return code == 0 || view->side_count == 1
                ? code
                : error_prefix(error, code, "%s", side ? "right" : "left");
 }
 
-static int plan_side(struct view *view, unsigned side, const struct view_setup *setup,
-                     enum view_output output, struct error *error)
+static int plan_split_side(struct view *view, unsigned side, const struct view_setup *setup,
+                           enum view_output output, struct error *error)
 {
-    struct part *part = &view->parts[side];
     struct config_view settings;
     int r = config_split_side(setup->settings, side, &settings, error);
 
     if (r < 0) {
         return r; // which names the side
     }
-    part_finish(part);
-    r = part_plan(part, setup, &settings, output, error);
+    mask_plane_unref(TAKE(view->sides[side].mask));
+    r = plan_side(&view->sides[side], setup, &settings, output, error);
     return name_side(view, side, r, error);
 }
 
 // Of a full range picture beside one of limited range, the other is made without a range.
 static int plan_split(struct view *view, const struct view_setup *setup, struct error *error)
 {
-    const struct frame_layout *left = &view->parts[0].layout, *right = &view->parts[1].layout;
+    const struct frame_layout *left = &view->sides[0].layout, *right = &view->sides[1].layout;
     int r = 0;
 
-    view->part_count = 2;
+    view->side_count = 2;
     for (unsigned i = 0; i < 2 && r == 0; i++) {
-        r = plan_side(view, i, setup, setup->output, error);
+        r = plan_split_side(view, i, setup, setup->output, error);
     }
     if (r < 0 || setup->output == VIEW_OUTPUT_EXACT || left->range == right->range) {
         return r;
     }
-    return plan_side(view, left->range == FRAME_RANGE_FULL, setup, VIEW_OUTPUT_EXACT, error);
+    return plan_split_side(view, left->range == FRAME_RANGE_FULL, setup, VIEW_OUTPUT_EXACT, error);
 }
 
 // Surfaces have a layout of their own.
@@ -87,24 +318,24 @@ static int lay_out(struct view *view, const struct view_setup *setup, struct err
                : 0;
 }
 
-// Plans the parts; fills in the output's layout and where the last of them begins.
-static int plan_parts(struct view *view, const struct view_setup *setup, struct error *error,
+// Plans the sides; fills in the output's layout and where the last of them begins.
+static int plan_sides(struct view *view, const struct view_setup *setup, struct error *error,
                       uint32_t *ret_x)
 {
     bool split = setup->settings->view == CONFIG_VIEW_SPLIT;
     int r = split ? plan_split(view, setup, error)
-                  : part_plan(&view->parts[0], setup, setup->settings, setup->output, error);
+                  : plan_side(&view->sides[0], setup, setup->settings, setup->output, error);
 
     if (r == 0 && split) {
-        const struct frame_layout sides[2] = {view->parts[0].layout, view->parts[1].layout};
+        const struct frame_layout sides[2] = {view->sides[0].layout, view->sides[1].layout};
         const char *format = setup->output == VIEW_OUTPUT_STREAM ? "NV12" : "RGB3";
 
         return split_layout(pixel_format_by_name(format), setup->input, sides, error, &view->output,
                             ret_x);
     }
-    view->part_count = 1;
-    view->passes_through = view->parts[0].plan.count == 0;
-    view->output = view->parts[0].layout;
+    view->side_count = 1;
+    view->passes_through = view->sides[0].plan.count == 0;
+    view->output = view->sides[0].layout;
     *ret_x = 0;
     return r;
 }
@@ -114,8 +345,8 @@ static int choose_gpu(struct view *view, const struct view_setup *setup, struct 
 {
     struct gpu *gpu = setup->gpu;
 
-    for (unsigned i = 0; i < view->part_count; i++) {
-        if (!part_can_be_on_gpu(&view->parts[i], setup)) {
+    for (unsigned i = 0; i < view->side_count; i++) {
+        if (!runner_supports(&view->sides[i].plan, setup->input)) {
             gpu = NULL;
         }
     }
@@ -130,21 +361,19 @@ static int choose_gpu(struct view *view, const struct view_setup *setup, struct 
     return 0;
 }
 
-static int make_parts(struct view *view, const struct view_setup *setup, uint32_t x,
+static int make_sides(struct view *view, const struct view_setup *setup, uint32_t x,
                       struct error *error)
 {
-    struct graph *graph = setup->graph;
     int r = choose_gpu(view, setup, error);
 
     if (r < 0 || view->passes_through) {
         return r;
     }
-    if (!graph) {
+    if (!setup->graph) {
         r = graph_new(&view->own);
-        graph = view->own;
     }
-    for (unsigned i = 0; i < view->part_count && r == 0; i++) {
-        r = part_make(&view->parts[i], setup, graph, view->gpu, &view->output, i * x, error);
+    for (unsigned i = 0; i < view->side_count && r == 0; i++) {
+        r = make_side(view, &view->sides[i], setup, i * x, error);
         r = name_side(view, i, r, error);
     }
     if (r == 0 && view->own) {
@@ -154,18 +383,6 @@ static int make_parts(struct view *view, const struct view_setup *setup, uint32_
         r = gpu_fence_init(&view->fence, gpu_driver(view->gpu), gpu_waiter(view->gpu), error);
     }
     return r;
-}
-
-static int make_frames(struct view *view, const struct view_setup *setup, struct error *error)
-{
-    const struct part *part = &view->parts[0];
-    const struct view *before = setup->before;
-    enum stage_kind last =
-        view->part_count > 1 ? STAGE_KIND_COUNT : part->plan.steps[part->plan.count - 1].kind;
-
-    view->surfaces = setup->allocator->surfaces;
-    return view_frames_init(&view->frames, setup, &view->output, last,
-                            before ? &before->frames : NULL, error);
 }
 
 static int make_label(struct view *view, const struct view_setup *setup, struct error *error)
@@ -187,12 +404,12 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
     if (!view) {
         return error_set(error, -ENOMEM, "no memory for a view");
     }
-    r = plan_parts(view, setup, error, &x);
+    r = plan_sides(view, setup, error, &x);
     if (r == 0) {
         r = lay_out(view, setup, error);
     }
     if (r == 0) {
-        r = make_parts(view, setup, x, error);
+        r = make_sides(view, setup, x, error);
     }
     view->surfaces = setup->input_surfaces; // of what passes through
     if (r == 0 && !view->passes_through) {
@@ -217,42 +434,55 @@ void view_free(struct view *view)
         gpu_enter(view->gpu, NULL); // if it cannot be, the context may be current already
         gpu_fence_finish(&view->fence);
     }
-    part_finish(&view->parts[0]);
-    part_finish(&view->parts[1]);
+    finish_side(&view->sides[0], view->gpu);
+    finish_side(&view->sides[1], view->gpu);
     graph_free(view->own);
-    view_frames_finish(&view->frames);
+    frame_pool_unref(view->pool);
     label_free(view->label);
     free(view);
 }
 
+// Using it
+// ---------------------------------------------------------------------
+
 void view_set_active(struct view *view, bool active)
 {
-    for (unsigned i = 0; i < view->part_count; i++) {
-        part_set_active(&view->parts[i], active);
+    for (unsigned i = 0; i < view->side_count; i++) {
+        if (view->sides[i].plan.count > 0) {
+            branch_set_active(&view->sides[i].branch, active);
+        }
     }
 }
 
 void view_forget(struct view *view)
 {
-    for (unsigned i = 0; i < view->part_count; i++) {
-        part_forget(&view->parts[i]);
+    for (unsigned i = 0; i < view->side_count; i++) {
+        if (view->sides[i].plan.count > 0) {
+            branch_forget(&view->sides[i].branch);
+        }
     }
 }
 
-// In a stream of its own, as far as there are such, behind what views share.
-static int launch_parts(struct view *view, const struct gpu_pictures *pictures, struct error *error)
+// In a stream of its own, if there are enough, behind what views share.
+static int launch_sides(struct view *view, const struct gpu_pictures *pictures, struct error *error)
 {
-    const struct path *path = view->parts[0].path ? view->parts[0].path : view->parts[1].path;
+    struct branch *branches[2];
+    unsigned count = 0;
     int r = 0;
 
-    for (unsigned i = 0; i < view->part_count && r == 0; i++) {
-        r = part_launch_shared(&view->parts[i], pictures, error);
+    for (unsigned i = 0; i < view->side_count; i++) {
+        if (view->sides[i].plan.count > 0) {
+            branches[count++] = &view->sides[i].branch;
+        }
+    }
+    for (unsigned i = 0; i < count && r == 0; i++) {
+        r = branch_launch_shared(branches[i], pictures, error);
     }
     if (r == 0) {
-        r = gpu_use_stream(view->gpu, path ? path_stream(path) : 0, error);
+        r = gpu_use_stream(view->gpu, count > 0 ? branches[0]->stream : 0, error);
     }
-    for (unsigned i = 0; i < view->part_count && r == 0; i++) {
-        r = part_launch(&view->parts[i], pictures, error);
+    for (unsigned i = 0; i < view->side_count && r == 0; i++) {
+        r = launch_side(&view->sides[i], view->output.format, pictures, error);
     }
     return r;
 }
@@ -265,7 +495,7 @@ static int launch(struct view *view, struct frame *input, struct frame *output, 
     if (r < 0) {
         return r;
     }
-    r = launch_parts(view, &pictures, error);
+    r = launch_sides(view, &pictures, error);
     if (r == 0) {
         r = frame_queue_to_cpu(output, error);
     }
@@ -284,8 +514,8 @@ static int compute(struct view *view, struct frame *input, struct frame *output,
     if (r == 0) {
         r = frame_begin_cpu_access(output, error);
     }
-    for (unsigned i = 0; i < view->part_count && r == 0; i++) {
-        part_compute(&view->parts[i], input, output);
+    for (unsigned i = 0; i < view->side_count && r == 0; i++) {
+        compute_side(&view->sides[i], input, output);
     }
     return r < 0 ? r : frame_end_cpu_access(output, error);
 }
@@ -309,7 +539,7 @@ int view_begin(struct view *view, struct frame *input, struct error *error)
         view->begun = frame_ref(input);
         return 0;
     }
-    output = frame_pool_take_for(view->frames.pool, input);
+    output = frame_pool_take_for(view->pool, input);
     if (!output) {
         return error_set(error, -ENOBUFS, "all output frames are in use");
     }
@@ -363,7 +593,7 @@ bool view_reads_on_gpu(const struct config_view *settings, const struct frame_la
 {
     const struct plan plan = plan_make(settings, input->format, VIEW_OUTPUT_STREAM);
 
-    return plan.count > 0 && gpu_runner_supports(&plan, input);
+    return plan.count > 0 && runner_supports(&plan, input);
 }
 
 bool view_is_on_gpu(const struct view *view)

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "kernels/gpu/gpu.h"
-#include "kernels/graph/view_setup.h"
+#include "kernels/graph/plan.h"
 
 // Builds the stages that the settings name. -ENOTSUP when a stage takes no such format, or when a
 // GPU is to compute and cannot use the allocator's memory; -ENOMEM, -EINVAL (a block that this GPU

@@ -142,9 +142,13 @@ int rig_init_stage(struct rig *rig, const struct plan_step *step, const struct f
     const struct pixel_format *gray = pixel_format_by_name("GREY"),
                               *nv12 = pixel_format_by_name("NV12");
     bool converts = step->kind == STAGE_CONVERT;
-    const struct node_setup setup = {
-        .step = *step, .camera = &rig->input, .output = nv12, .pool = pool};
-    struct node *node;
+    const struct runner_setup setup = {.steps = step,
+                                       .count = 1,
+                                       .camera = &rig->input,
+                                       .output = nv12,
+                                       .first = true,
+                                       .last = true,
+                                       .pool = pool};
     int r;
 
     *rig = (struct rig){.input = *input, .allocator = frame_allocator_host(), .wanted = 1};
@@ -154,10 +158,7 @@ int rig_init_stage(struct rig *rig, const struct plan_step *step, const struct f
     frame_layout_init(&rig->output, converts ? nv12 : gray, input->width, input->height,
                       FRAME_STRIDE_ALIGN);
     rig->bytes = plane_bytes(&rig->input, converts) + plane_bytes(&rig->output, converts);
-    r = node_get(&rig->node, &setup, error, &node);
-    if (r == 0) {
-        r = cpu_runner_new(&node, 1, pool, error, &rig->stage);
-    }
+    r = runner_init(&rig->runner, &setup, error);
     return r < 0 ? r : rig_fill(rig, error);
 }
 
@@ -205,7 +206,7 @@ static int make_kernels(struct rig *rig, const struct view_setup *setup, struct 
         r = plan_load_mask(plan, setup, error, &mask);
     }
     if (r == 0) {
-        r = gpu_runner_init(&rig->kernels, rig->gpu, plan, &rig->input, mapped, error);
+        r = runner_init_plan(&rig->runner, rig->gpu, plan, &rig->input, mapped, error);
     }
     mask_plane_unref(mask); // the GPU has a copy
     if (r == 0) {
@@ -224,7 +225,7 @@ int rig_init_kernels(struct rig *rig, const struct view_setup *setup, struct err
     int r;
 
     *rig = (struct rig){.gpu = setup->gpu, .input = *setup->input, .allocator = setup->allocator};
-    if (plan.count == 0 || !gpu_runner_supports(&plan, setup->input)) {
+    if (plan.count == 0 || !runner_supports(&plan, setup->input)) {
         return -EAGAIN;
     }
     frame_layout_init(&rig->output, pixel_format_by_name("NV12"), rig->input.width,
@@ -240,8 +241,6 @@ void rig_finish(struct rig *rig)
     bool works = rig->gpu && !gpu_is_lost(rig->gpu);
 
     view_free(rig->view);
-    cpu_runner_free(rig->stage);
-    node_unref(rig->node);
     for (int side = 0; side < 2; side++) {
         for (unsigned i = 0; i < RIG_PICTURES_MAX && rig->frames[side][i]; i++) {
             if (works) {
@@ -256,7 +255,7 @@ void rig_finish(struct rig *rig)
     if (works && rig->start) {
         gpu_driver(rig->gpu)->event_destroy(rig->start);
     }
-    gpu_runner_finish(&rig->kernels);
+    runner_finish(&rig->runner);
     *rig = (struct rig){0};
 }
 
@@ -274,8 +273,8 @@ static int run_on_cpu(struct rig *rig, bool copy, struct error *error, double *r
     } else if (rig->view) {
         r = view_run(rig->view, input, error, &picture);
     } else {
-        cpu_runner_run(rig->stage, frame_plane(input, 0), input->layout.planes[0].stride,
-                       frame_plane(output, 0), output->layout.planes[0].stride, input, output);
+        runner_compute(&rig->runner, frame_plane(input, 0), input->layout.planes[0].stride, input,
+                       output);
     }
     *ret_us = (double)(clock_now_ns() - start_ns) / NS_PER_US;
     return r;
@@ -292,7 +291,7 @@ static int queue(struct rig *rig, bool copy, struct error *error)
                         gpu_driver(rig->gpu)->copy_async(to, from, rig->bytes / 2,
                                                          gpu_stream(rig->gpu)),
                         "copying", error)
-                : gpu_runner_launch(&rig->kernels, &input, &output, error);
+                : runner_launch(&rig->runner, (struct gpu_pictures){input, input, output}, error);
 }
 
 static int run_on_gpu(struct rig *rig, bool copy, struct error *error, double *ret_us)

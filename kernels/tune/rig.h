@@ -3,8 +3,7 @@
 // clock times kernels, whose pictures rotate through more memory than the GPU caches.
 #pragma once
 
-#include "kernels/graph/cpu_runner.h"
-#include "kernels/graph/gpu_runner.h"
+#include "kernels/graph/runner.h"
 #include "kernels/graph/view.h"
 
 #define RIG_PICTURES_MAX 32
@@ -12,10 +11,8 @@
 struct rig {
     size_t bytes;                              // that are read and written for a picture
     struct frame_layout input, output;         // of the pictures
-    struct view *view;                         // owned; NULL: what is timed is one of the next two
-    struct node *node;                         // owned; of a stage
-    struct cpu_runner *stage;                  // owned; NULL: kernels
-    struct gpu_runner kernels;                 // owned
+    struct view *view;                         // owned; NULL: what is timed is the next
+    struct runner runner;                      // owned; a stage, or kernels
     struct gpu *gpu;                           // not owned; of the kernels
     struct CUevent_st *start, *end;            // owned; around them
     const struct frame_allocator *allocator;   // not owned; of the frames

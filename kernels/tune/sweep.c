@@ -98,7 +98,7 @@ static int run_candidate(void *context, struct error *error, double *ret_us)
     const struct sweep_run *run = candidate->run;
     int r;
 
-    gpu_runner_try_block(&run->rig->kernels, run->sweep->kernel, candidate->block);
+    runner_try_block(&run->rig->runner, run->sweep->kernel, candidate->block);
     r = rig_time(run->rig, error, ret_us);
     // It has another block where this one is not legal or the launch was refused.
     return r == 0 && !sweep_shape_equal(run->kernel->block, candidate->block) ? -EAGAIN : r;
@@ -178,7 +178,7 @@ int sweep_begin(struct rig *rig, bool quick, struct sweep *sweep, struct sweep_r
     run->rig = rig;
     run->sweep = sweep;
     run->quick = quick;
-    run->kernel = gpu_runner_kernel(&rig->kernels, sweep->kernel);
+    run->kernel = runner_kernel(&rig->runner, sweep->kernel);
     run->shapes.threads_max = threads_max(run->kernel);
     sweep->bytes = rig->bytes;
     sweep->in_use = run->kernel->block;
@@ -288,7 +288,7 @@ void sweep_end(struct sweep_run *run)
         collect(run);
         in_use = sweep_find(sweep, sweep->in_use);
         sweep->within_noise = in_use && !timing_is_faster(sweep->shapes[0].time, in_use->time);
-        gpu_runner_leave_block(&run->rig->kernels, sweep->kernel);
+        runner_leave_block(&run->rig->runner, sweep->kernel);
     }
     free(run);
 }

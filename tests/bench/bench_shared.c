@@ -58,7 +58,9 @@ static int64_t run(struct work *work, struct frame *input)
 {
     int64_t start = clock_now_ns();
 
-    graph_begin(work->graph);
+    if (work->graph) {
+        graph_begin(work->graph);
+    }
     for (size_t i = 0; i < work->count; i++) {
         struct frame *output;
 

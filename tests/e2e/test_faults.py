@@ -56,8 +56,9 @@ def test_killed_camera_process_costs_four_viewers_no_session(edged, watch):
     assert "was killed by signal 9" in server.stderr()
 
 
-def test_slates_of_h265_hold_its_viewers(edged, watch):
-    view = {"name": "edges", "view": "edges", "codec": "h265"}
+@pytest.mark.parametrize("codec", ["h265", "mjpeg"])
+def test_slates_of_a_codec_hold_its_viewers(edged, watch, codec):
+    view = {"name": "edges", "view": "edges", "codec": codec}
     server = edged([daemon.camera(views=[view], width=SIZE[0], height=SIZE[1])])
     viewer = watch(server.url("/front/edges"), program="ffmpeg", size=SIZE, keep_every=1000)
     viewer.wait_numbers(pattern.FPS)

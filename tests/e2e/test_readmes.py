@@ -44,7 +44,8 @@ def test_first_page_names_every_command_of_edgectl():
     usage = subprocess.run([daemon.BUILD / "edgectl", "--help"], capture_output=True, text=True,
                            check=True).stdout
     there_are = set(re.findall(r"^  (\w+)  ", usage, re.MULTILINE))
-    told = re.findall(r"^\| `edgectl (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| (`edgectl [^|]*)\|", (ROOT / "README.md").read_text(), re.MULTILINE)
+    told = re.findall(r"`edgectl (\w+)", " ".join(rows))
     assert sorted(told) == sorted(there_are)
 
 

@@ -69,7 +69,7 @@ PLAYERS = [(ffmpeg, "tcp"), (ffmpeg, "udp"), (gstreamer, "tcp"), (gstreamer, "ud
 
 
 @pytest.mark.parametrize("player, transport", PLAYERS)
-@pytest.mark.parametrize("codec", once("h264", "h265"))
+@pytest.mark.parametrize("codec", once("h264", "h265", "mjpeg"))
 def test_players_decode_frames(edged, tmp_path, codec, player, transport):
     view = {"name": "gray", "view": "gray", "codec": codec}
     server = edged([daemon.camera(views=[view], **SIZE)])

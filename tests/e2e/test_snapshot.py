@@ -2,6 +2,7 @@
 automation ask for them."""
 
 import concurrent.futures
+import contextlib
 import os
 import re
 import signal
@@ -149,6 +150,13 @@ def test_twenty_who_ask_get_the_same_jpegs(snapped):
 
     def read_pictures():
         connection = daemon.UnixConnection(server.socket)
+
+        def connect():
+            with contextlib.suppress(BlockingIOError):  # too many wait to be accepted
+                connection.connect()
+                return True
+
+        daemon.wait_for(connect)
         connection.request("GET", "/stream.mjpg")
         response = connection.getresponse()
         assert response.status == 200
@@ -206,6 +214,39 @@ def test_a_slow_reader_gets_the_newest_pictures(snapped):
     connection.close()
 
 
+def edgectl_snapshot(server, *arguments):
+    return subprocess.run([daemon.EDGECTL, "snapshot", "--socket", server.socket, *arguments],
+                          capture_output=True, env=daemon.environment(), check=False,
+                          timeout=daemon.PATIENCE_S)
+
+
+def test_edgectl_writes_a_snapshot_whole_or_not_at_all(snapped, tmp_path):
+    server = snapped()
+    path = tmp_path / "front.jpg"
+    path.write_text("before")
+    path.chmod(0o444)
+
+    def taken(*arguments):
+        return daemon.wait_for(
+            lambda: (told := edgectl_snapshot(server, *arguments)).returncode == 0 and told)
+
+    taken(path)
+    assert decode(path.read_bytes()).shape == (HEIGHT, WIDTH, 3)
+    told = taken("front/plain", "--scale", "1/4", "-")
+    assert decode(told.stdout).shape == (HEIGHT // 4, WIDTH // 4, 3)
+    whole = path.read_bytes()
+    for arguments, words in (
+        (["edges", "--scale", "3", path], 'scale: got "3", allowed: 1, 1/2, 1/4 and 1/8'),
+        (["front/none", path], 'there is no view "none"; there is "edges", "gray"'),
+        (["gray", tmp_path / "nowhere/a.jpg"], "nowhere/a.jpg: cannot write there"),
+    ):
+        told = edgectl_snapshot(server, *arguments)
+        assert told.returncode == 1 and words in told.stderr.decode(), told.stderr
+    assert path.read_bytes() == whole and list(tmp_path.glob(".front*")) == []
+    assert edgectl_snapshot(server).returncode == 2
+    assert edgectl_snapshot(server, "a", "b", "c").returncode == 2
+
+
 def test_a_stream_ends_with_its_view(snapped):
     server = snapped()
     watcher = subprocess.Popen(["curl", "-sSN", f"{server.api}/stream.mjpg?view=gray"],
@@ -223,6 +264,38 @@ def test_a_lost_camera_leaves_no_old_picture(snapped):
     after = time.time()
     _, headers = snapshot(server, "")
     assert float(headers["x-timestamp"]) > after - 2
+
+
+def test_a_reload_changes_the_quality_under_a_viewer(edged, watch):
+    """Of MJPEG over RTSP and of snapshots; the viewer loses nothing."""
+    port = free_port()
+
+    def camera(quality):
+        view = {"name": "edges", "view": "edges", "codec": "mjpeg", "jpeg_quality": quality}
+        return daemon.camera(width=WIDTH, height=HEIGHT, views=[view])
+
+    server = edged([camera(80)], settings={"http": {"port": port}})
+    server.api = f"http://127.0.0.1:{port}"
+    viewer = watch(server.url("/front/edges"), program="ffmpeg", size=(WIDTH, HEIGHT))
+    viewer.wait_numbers(10)
+    before = int(snapshot(server, "")[1]["content-length"])
+    server.reload([camera(10)])
+    daemon.wait_for(lambda: int(snapshot(server, "")[1]["content-length"]) < before / 2)
+    viewer.wait_after(time.monotonic_ns(), 10)
+    assert viewer.watching
+    server.assert_accounted(viewer)
+    assert server.mount()["encoder"] == "turbojpeg"
+
+
+def test_what_is_too_large_for_mjpeg_is_said_and_left_out(edged):
+    """Of a camera that does not do as it was told."""
+    server = edged([daemon.camera(
+        source="gstreamer", views=[{"name": "small", "view": "edges"},
+                                   {"name": "edges", "view": "edges", "codec": "mjpeg"}],
+        pipeline="videotestsrc is-live=true ! video/x-raw,format=NV12,width=2560,height=720")])
+    server.wait_stderr(r'view "edges": .*turbojpeg: got pictures of 2560x720, allowed for MJPEG are '
+                       "up to 2040x2040, going on without this view")
+    server.wait_camera("front", lambda c: c["state"] == "live")
 
 
 def test_home_automation_logs_in_and_sees_what_it_may(edged, tmp_path):

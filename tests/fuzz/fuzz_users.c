@@ -22,7 +22,7 @@ static void check_round_trip(const struct users *users)
         users_print(file, &users->list[i]);
     }
     fclose(file);
-    fuzz_claim(users_parse(text, size, "again", &error, &again) == 0);
+    fuzz_claim(users_parse(USERS_PASSWORDS, text, size, "again", &error, &again) == 0);
     fuzz_claim(again->count == users->count);
     for (size_t i = 0; i < users->count; i++) {
         fuzz_claim(memcmp(&users->list[i], &again->list[i], sizeof users->list[i]) == 0);
@@ -34,7 +34,7 @@ static void check_users(const char *path)
 {
     _cleanup_(cleanup_users) struct users *users = NULL;
     struct error error = {0};
-    int r = users_read(path, &error, &users);
+    int r = users_read(USERS_PASSWORDS, path, &error, &users);
 
     fuzz_claim(r == 0 || error.text[0]);
     if (r == 0) {
@@ -62,7 +62,7 @@ static void check_refused(const char *path, int refusal)
     struct credentials credentials;
     struct error error = {0};
 
-    fuzz_claim(users_read(path, &error, &users) == refusal && error.text[0]);
+    fuzz_claim(users_read(USERS_PASSWORDS, path, &error, &users) == refusal && error.text[0]);
     error = (struct error){0};
     fuzz_claim(credentials_read(path, &error, &credentials) == refusal && error.text[0]);
 }

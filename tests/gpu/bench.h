@@ -2,7 +2,7 @@
 // printed, as a table or as JSON.
 #pragma once
 
-#include "kernels/graph/gpu_runner.h"
+#include "kernels/graph/runner.h"
 #include "tests/gpu/npp.h"
 
 // Bytes of the device memory that frames rotate through.
@@ -20,7 +20,7 @@ struct bench {
 // One thing to time, on a frame of the rotation.
 struct bench_job {
     char name[48];
-    struct gpu_runner *runner; // NULL: NPP or a copy
+    struct runner *runner; // NULL: NPP or a copy
     // Of NPP; NULL: a runner or a copy. From and to device addresses without gaps between rows.
     int (*npp)(struct bench *bench, uint64_t input, uint64_t output, uint32_t width,
                uint32_t height);

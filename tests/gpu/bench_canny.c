@@ -42,12 +42,12 @@ static int measure_view(struct bench *bench, const struct bench_job *like,
     const struct config_view settings = {
         .view = CONFIG_VIEW_CANNY, .thresholds = thresholds, .low = LOW, .high = HIGH};
     const struct plan plan = plan_make(&settings, pixel_format_by_name("GREY"), VIEW_OUTPUT_EXACT);
-    struct gpu_runner runner;
-    int r = gpu_runner_init(&runner, bench->gpu, &plan, &job.input, false, NULL);
+    struct runner runner;
+    int r = runner_init_plan(&runner, bench->gpu, &plan, &job.input, false, NULL);
 
     job.runner = &runner;
     r = r < 0 ? r : bench_run_job(bench, &job);
-    gpu_runner_finish(&runner);
+    runner_finish(&runner);
     return r;
 }
 

@@ -41,7 +41,8 @@ static int run_kernel(struct bench *bench, const struct bench_job *job, unsigned
     const struct gpu_picture pictures[] = {gpu_picture_at(&job->input, from),
                                            gpu_picture_at(&job->output, to)};
 
-    return gpu_runner_launch(job->runner, &pictures[0], &pictures[1], NULL);
+    return runner_launch(job->runner, (struct gpu_pictures){pictures[0], pictures[0], pictures[1]},
+                         NULL);
 }
 
 static int run_job(struct bench *bench, const struct bench_job *job, unsigned index)
@@ -134,7 +135,7 @@ int bench_run_view(struct bench *bench, const struct config_view *settings, cons
         plan_make(settings, pixel_format_by_name(from),
                   strcmp(to, "NV12") == 0 ? VIEW_OUTPUT_STREAM : VIEW_OUTPUT_EXACT);
     bool picture = settings->view == CONFIG_VIEW_CAMERA || settings->view == CONFIG_VIEW_OVERLAY;
-    struct gpu_runner runner;
+    struct runner runner;
     struct bench_job job = {.runner = &runner};
     int r;
 
@@ -142,14 +143,14 @@ int bench_run_view(struct bench *bench, const struct config_view *settings, cons
     frame_layout_init(&job.output, pixel_format_by_name(plan.format), size->width, size->height, 1);
     job.bytes =
         bench_bytes_moved(&job, picture, picture || settings->view == CONFIG_VIEW_DIRECTION);
-    r = gpu_runner_init(&runner, bench->gpu, &plan, &job.input, false, NULL);
+    r = runner_init_plan(&runner, bench->gpu, &plan, &job.input, false, NULL);
     if (r == 0) {
-        struct config_block block = runner.stages[0].kernels[0].block;
+        struct config_block block = runner.gpu_stages[0].kernels[0].block;
 
         snprintf(job.name, sizeof job.name, "%s to %s%s [%d, %d]", from, to, name, block.x,
                  block.y);
         r = bench_run_job(bench, &job);
     }
-    gpu_runner_finish(&runner);
+    runner_finish(&runner);
     return r;
 }

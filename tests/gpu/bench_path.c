@@ -26,7 +26,7 @@ struct way {
     struct gpu_memory *memory; // owned; NULL with pageable memory
     struct flip *flip;         // owned; NULL: none
     struct frame_pool *inputs, *outputs;
-    struct gpu_runner runner;
+    struct runner runner;
     double ready_us[RUNS], read_us[RUNS];
 };
 
@@ -66,7 +66,7 @@ static int way_init_runner(struct path *path, struct way *way, enum config_flip 
 
     r = r < 0 ? r : frame_pool_new(&output, FRAMES, allocator, &way->outputs);
     return r < 0 ? r
-                 : gpu_runner_init(&way->runner, path->bench->gpu, &plan, &input, uncached, error);
+                 : runner_init_plan(&way->runner, path->bench->gpu, &plan, &input, uncached, error);
 }
 
 static int way_init(struct path *path, struct way *way, enum config_memory kind, bool copies,
@@ -96,7 +96,7 @@ static int way_init(struct path *path, struct way *way, enum config_memory kind,
 
 static void way_finish(struct way *way)
 {
-    gpu_runner_finish(&way->runner);
+    runner_finish(&way->runner);
     flip_free(way->flip);
     frame_pool_unref(way->inputs);
     frame_pool_unref(way->outputs);
@@ -118,7 +118,8 @@ static int go_shared(struct way *way, struct frame *input, struct frame *output)
         const struct gpu_picture pictures[] = {gpu_picture_at(&seen->layout, from),
                                                gpu_picture_at(&output->layout, to)};
 
-        r = gpu_runner_launch(&way->runner, &pictures[0], &pictures[1], NULL);
+        r = runner_launch(&way->runner,
+                          (struct gpu_pictures){pictures[0], pictures[0], pictures[1]}, NULL);
     }
     r = r < 0 ? r : frame_queue_to_cpu(output, NULL);
     return r < 0 ? r : frame_to_cpu(input, NULL);
@@ -137,7 +138,8 @@ static int go_copying(struct path *path, struct way *way, struct frame *input, s
         CUDA_SUCCESS) {
         return -EIO;
     }
-    r = gpu_runner_launch(&way->runner, &pictures[0], &pictures[1], NULL);
+    r = runner_launch(&way->runner, (struct gpu_pictures){pictures[0], pictures[0], pictures[1]},
+                      NULL);
     if (r == 0 && path->copy_to_host(output->data, bench->output, luma, stream) != CUDA_SUCCESS) {
         return -EIO;
     }

@@ -13,7 +13,7 @@ static int measure_motion(struct bench *bench, const char *from, int threshold,
     const struct config_view settings = {
         .view = CONFIG_VIEW_MOTION, .threshold = threshold, .erode = 1};
     const struct plan plan = plan_make(&settings, pixel_format_by_name(from), VIEW_OUTPUT_STREAM);
-    struct gpu_runner runner;
+    struct runner runner;
     struct bench_job job = {.runner = &runner};
     int r;
 
@@ -22,9 +22,9 @@ static int measure_motion(struct bench *bench, const char *from, int threshold,
     job.bytes = bench_bytes_moved(&job, true, true) + 2 * (size_t)size->width * size->height;
     snprintf(job.name, sizeof job.name, "%s motion, %s moves", from,
              threshold == 255 ? "nothing" : "all");
-    r = gpu_runner_init(&runner, bench->gpu, &plan, &job.input, false, NULL);
+    r = runner_init_plan(&runner, bench->gpu, &plan, &job.input, false, NULL);
     r = r < 0 ? r : bench_run_job(bench, &job);
-    gpu_runner_finish(&runner);
+    runner_finish(&runner);
     return r;
 }
 
@@ -51,7 +51,7 @@ static int measure_step(struct bench *bench, enum stage_kind kind,
                                     .count = 1,
                                     .camera = &layout,
                                     .output = pixel_format_by_name("GREY")};
-    struct gpu_runner runner = {.gpu = bench->gpu, .count = 1};
+    struct runner runner = {.gpu = bench->gpu, .count = 1};
     struct bench_job job = {.runner = &runner};
     const struct gpu_stage_ops *ops;
     unsigned taken;
@@ -64,13 +64,13 @@ static int measure_step(struct bench *bench, enum stage_kind kind,
     ops = stages_find_gpu(&setup, &taken);
     r = ops ? plan_load_mask(&plan, &view, NULL, &mask) : -1;
     r = r < 0 ? r : gpu_chain_new(bench->gpu, true, NULL, &runner.chain);
-    r = r < 0 ? r : gpu_stage_init(&runner.stages[0], ops, &setup, NULL);
+    r = r < 0 ? r : gpu_stage_init(&runner.gpu_stages[0], ops, &setup, NULL);
     mask_plane_unref(mask); // the GPU has it
     if (r == 0) {
         snprintf(job.name, sizeof job.name, "%s", name);
         r = bench_run_job(bench, &job);
     }
-    gpu_runner_finish(&runner);
+    runner_finish(&runner);
     return r;
 }
 

@@ -1,7 +1,7 @@
 // Kernels at places that no view would choose: device memory without a byte to spare, unaligned
 // starts and odd strides on both sides, any number of rows a thread. Nothing but the pixels may be
 // written.
-#include "kernels/graph/gpu_runner.h"
+#include "kernels/graph/runner.h"
 #include "tests/gpu/check.h"
 
 #include <stdio.h>
@@ -67,7 +67,7 @@ static int compute(struct check *check, const struct check_case *what, const str
     struct config_block blocks[CONFIG_KERNEL_COUNT];
     struct gpu_picture from = gpu_picture_at(&input->layout, address);
     struct gpu_picture to = gpu_picture_at(&target->layout, target->address + MARGIN);
-    struct gpu_runner runner;
+    struct runner runner;
     int r = plan_load_mask(&plan, &setup, error, &mask);
 
     if (r < 0) {
@@ -78,7 +78,7 @@ static int compute(struct check *check, const struct check_case *what, const str
         blocks[i] = block;
     }
     gpu_set_blocks(check->gpu, blocks);
-    r = gpu_runner_init(&runner, check->gpu, &plan, &input->layout, false, error);
+    r = runner_init_plan(&runner, check->gpu, &plan, &input->layout, false, error);
     mask_plane_unref(mask); // the GPU has it
     r = r < 0 ? r : check_blocks_taken(check, error);
     if (r == 0 && (driver->copy_to_device(address, input->data, input->layout.size,
@@ -87,14 +87,14 @@ static int compute(struct check *check, const struct check_case *what, const str
                                           gpu_stream(check->gpu)) != CUDA_SUCCESS)) {
         r = error_set(error, -1, "copying to the GPU");
     }
-    r = r < 0 ? r : gpu_runner_launch(&runner, &from, &to, error);
+    r = r < 0 ? r : runner_launch(&runner, (struct gpu_pictures){from, from, to}, error);
     r = r < 0 ? r : gpu_wait(check->gpu, clock_now_ns() + 10 * NS_PER_S, error);
     if (r == 0) {
         r = cuda_driver_check(driver,
                               driver->copy_to_host(target->result, target->address, target->size),
                               "copying from the GPU", error);
     }
-    gpu_runner_finish(&runner);
+    runner_finish(&runner);
     return r;
 }
 

@@ -188,7 +188,7 @@ static int bench_on_cpu(struct bench *bench, struct work *works, struct error *e
 static void name_kernels(struct work *work)
 {
     enum config_kernel groups[CONFIG_KERNEL_COUNT];
-    size_t count = gpu_runner_groups(&work->rig.kernels, groups), length = 0;
+    size_t count = runner_groups(&work->rig.runner, groups), length = 0;
 
     for (size_t i = 0; i < count && length < sizeof work->name; i++) {
         length += (size_t)snprintf(work->name + length, sizeof work->name - length, "%s%s",

@@ -63,7 +63,7 @@ static int measure_memory(struct tune *tune, const struct config_view *view,
 
     gpu_set_blocks(tune->session.gpu, tune->target.config->blocks);
     r = rig_init_kernels(&rig, &setup, error);
-    size_t count = r == 0 ? gpu_runner_groups(&rig.kernels, kernels) : 0;
+    size_t count = r == 0 ? runner_groups(&rig.runner, kernels) : 0;
 
     r = r < 0 ? r : rig_fill(&rig, error);
     for (size_t i = 0; i < count && r == 0 && !interrupt_seen(); i++) {

@@ -94,9 +94,9 @@ void doctor_check_certificate(struct doctor *doctor)
 void doctor_check_users(struct doctor *doctor)
 {
     _cleanup_(cleanup_users) struct users *users = NULL;
-    _cleanup_(cleanup_free) char *path = users_path(doctor->config);
+    _cleanup_(cleanup_free) char *path = users_path(USERS_PASSWORDS, doctor->config);
     struct error error = {0};
-    int r = path ? users_read(path, &error, &users) : 0;
+    int r = path ? users_read(USERS_PASSWORDS, path, &error, &users) : 0;
 
     if (!path) {
         doctor_say(doctor, DOCTOR_INFO, "users", "none: %s",

@@ -80,6 +80,7 @@ static int encode(const struct doctor *doctor, const struct encoder_element *ele
                                               .fps_numerator = (unsigned)camera->fps,
                                               .fps_denominator = 1,
                                               .bitrate_kbps = camera->views[0].bitrate_kbps,
+                                              .jpeg_quality = camera->views[0].jpeg_quality,
                                               .keyframe_frames = (unsigned)camera->fps,
                                               .codec = config_encoder_codec(element->id),
                                               .element = element->id,
@@ -166,7 +167,7 @@ void doctor_check_encoders(struct doctor *doctor)
     _cleanup_(cleanup_frame) struct frame *trial =
         draw_trial(&doctor->config->cameras[0], frame_allocator_host());
     const struct encoder_element *element;
-    bool works[] = {[CONFIG_CODEC_H264] = false, [CONFIG_CODEC_H265] = false};
+    bool works[CONFIG_CODEC_MJPEG + 1] = {false};
 
     if (!trial) {
         doctor_say(doctor, DOCTOR_FAILED, "encoders", "no memory for a frame: end programs");

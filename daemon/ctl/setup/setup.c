@@ -87,13 +87,14 @@ static int put_user(const struct setup_config *config, const struct setup_answer
 {
     enum config_role role = CONFIG_ROLE_VIEWER;
     struct user user;
-    int r = users_edit_role(config->wanted->rtsp.users, answers->user, error, &role);
+    int r =
+        users_edit_role(USERS_PASSWORDS, config->wanted->rtsp.users, answers->user, error, &role);
 
     if (r < 0) {
         return r;
     }
     user_init(&user, answers->user, role, answers->password.text);
-    r = users_edit_put(config->wanted->rtsp.users, &user, error);
+    r = users_edit_put(USERS_PASSWORDS, config->wanted->rtsp.users, &user, error);
     explicit_bzero(&user, sizeof user);
     return r;
 }

@@ -79,7 +79,7 @@ int setup_config_load(const struct setup_answers *answers, struct error *error,
         setup_config_finish(&config);
         return r;
     }
-    config.users_path = users_edit_default_path(config.file.path, &named);
+    config.users_path = users_edit_default_path(USERS_PASSWORDS, config.file.path, &named);
     *ret_config = config;
     return 0;
 }
@@ -95,7 +95,7 @@ void setup_config_finish(struct setup_config *config)
 
 bool setup_config_has_users(const struct setup_config *config)
 {
-    _cleanup_(cleanup_free) char *path = users_path(config->old);
+    _cleanup_(cleanup_free) char *path = users_path(USERS_PASSWORDS, config->old);
 
     return path != NULL;
 }

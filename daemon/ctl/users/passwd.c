@@ -72,7 +72,7 @@ static int put(const struct passwd_options *options, const char *path, struct er
     struct password password;
     struct user user;
     // A file with a mistake is told before the password is asked for.
-    int r = users_edit_role(path, options->user, error, &role);
+    int r = users_edit_role(USERS_PASSWORDS, path, options->user, error, &role);
 
     if (r < 0) {
         return r;
@@ -86,7 +86,7 @@ static int put(const struct passwd_options *options, const char *path, struct er
     }
     password_clear(&password);
     if (r == 0) {
-        r = users_edit_put(path, &user, error);
+        r = users_edit_put(USERS_PASSWORDS, path, &user, error);
         explicit_bzero(&user, sizeof user);
     }
     if (r == 0) {
@@ -98,10 +98,11 @@ static int put(const struct passwd_options *options, const char *path, struct er
 static int run(const struct passwd_options *options)
 {
     bool named = true;
-    g_autofree char *path = options->file ? g_strdup(options->file)
-                                          : users_edit_default_path(options->config_path, &named);
+    g_autofree char *path =
+        options->file ? g_strdup(options->file)
+                      : users_edit_default_path(USERS_PASSWORDS, options->config_path, &named);
     struct error error = {0};
-    int r = options->remove ? users_edit_remove(path, options->user, &error)
+    int r = options->remove ? users_edit_remove(USERS_PASSWORDS, path, options->user, &error)
                             : put(options, path, &error);
 
     if (r < 0) {

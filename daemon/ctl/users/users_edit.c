@@ -11,6 +11,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define TOKENS_HEADER                                                                              \
+    "# Programs that ask edged over HTTP, written by `edgectl token`: NAME:ROLE:SHA-256\n"         \
+    "# ROLE is viewer, operator or admin; SHA-256 is the hash of the token. This file is for its " \
+    "owner\n# alone (chmod 600).\n"
 #define HEADER                                                                                     \
     "# The users of edged, written by `edgectl passwd`: NAME:ROLE:HA1-MD5:HA1-SHA-256\n"           \
     "# ROLE is viewer, operator or admin; HA1 is the hash of NAME:" USERS_REALM ":PASSWORD (RFC "  \
@@ -26,8 +30,8 @@ void users_edit_choose_owner(struct stat *like)
 }
 
 // Reads the file and its users.
-static int read_users(const char *path, struct error *error, struct replaced_file *file,
-                      struct users **ret_users)
+static int read_users(enum users_kind kind, const char *path, struct error *error,
+                      struct replaced_file *file, struct users **ret_users)
 {
     int r = replaced_file_read(path, error, file);
 
@@ -38,7 +42,8 @@ static int read_users(const char *path, struct error *error, struct replaced_fil
         users_edit_choose_owner(&file->like);
     }
     file->like.st_mode = S_IFREG | S_IRUSR | S_IWUSR;
-    return users_parse(file->content ? file->content : "", file->length, path, error, ret_users);
+    return users_parse(kind, file->content ? file->content : "", file->length, path, error,
+                       ret_users);
 }
 
 static const struct user *find(const struct users *users, const char *name)
@@ -81,11 +86,11 @@ static void print_lines(FILE *file, const char *content, const char *name, const
 }
 
 // Checks the new text, as there may be one user too many, and puts it in the file's place.
-static int write_text(const struct replaced_file *file, const char *text, size_t length,
-                      struct error *error)
+static int write_text(enum users_kind kind, const struct replaced_file *file, const char *text,
+                      size_t length, struct error *error)
 {
     _cleanup_(cleanup_users) struct users *users = NULL;
-    int r = users_parse(text, length, file->path, error, &users);
+    int r = users_parse(kind, text, length, file->path, error, &users);
 
     if (r == 0 && length > USERS_FILE_BYTES_MAX) {
         return error_set(error, -EFBIG, "%s: got %zu bytes, allowed: up to %d", file->path, length,
@@ -94,21 +99,22 @@ static int write_text(const struct replaced_file *file, const char *text, size_t
     return r < 0 ? r : replaced_file_write(file, text, length, error);
 }
 
-static int rewrite(const struct replaced_file *file, const char *name, const struct user *user,
-                   struct error *error)
+static int rewrite(enum users_kind kind, const struct replaced_file *file, const char *name,
+                   const struct user *user, struct error *error)
 {
     char *text = NULL;
     size_t length = 0;
+    const char *header = kind == USERS_PASSWORDS ? HEADER : TOKENS_HEADER;
     FILE *stream = open_memstream(&text, &length);
     int r = 0;
 
     if (stream) {
-        print_lines(stream, file->content ? file->content : HEADER, name, user);
+        print_lines(stream, file->content ? file->content : header, name, user);
     }
     if (!stream || fclose(stream) != 0) {
         r = error_set(error, -ENOMEM, "%s", strerror(ENOMEM));
     }
-    r = r < 0 ? r : write_text(file, text, length, error);
+    r = r < 0 ? r : write_text(kind, file, text, length, error);
     if (text) {
         explicit_bzero(text, length);
     }
@@ -116,44 +122,55 @@ static int rewrite(const struct replaced_file *file, const char *name, const str
     return r;
 }
 
-int users_edit_put(const char *path, const struct user *user, struct error *error)
+int users_edit_put(enum users_kind kind, const char *path, const struct user *user,
+                   struct error *error)
 {
     _cleanup_(replaced_file_finish) struct replaced_file file = {0};
     _cleanup_(cleanup_users) struct users *users = NULL;
-    int r = read_users(path, error, &file, &users);
+    int r = read_users(kind, path, error, &file, &users);
 
-    return r < 0 ? r : rewrite(&file, user->name, user, error);
+    return r < 0 ? r : rewrite(kind, &file, user->name, user, error);
 }
 
-int users_edit_remove(const char *path, const char *name, struct error *error)
+int users_edit_remove(enum users_kind kind, const char *path, const char *name, struct error *error)
 {
     _cleanup_(replaced_file_finish) struct replaced_file file = {0};
     _cleanup_(cleanup_users) struct users *users = NULL;
-    int r = read_users(path, error, &file, &users);
+    int r = read_users(kind, path, error, &file, &users);
 
     if (r == 0 && !find(users, name)) {
-        return error_set(error, -ENOENT, "%s: there is no user \"%s\"", path, name);
+        return error_set(error, -ENOENT, "%s: there is no %s \"%s\"", path,
+                         kind == USERS_PASSWORDS ? "user" : "token", name);
     }
-    if (r == 0 && users->count == 1) {
+    if (r == 0 && users->count == 1 && kind == USERS_PASSWORDS) {
         return error_set(error, -EINVAL,
                          "%s: \"%s\" is the last user, and edged refuses a file without users: "
                          "make another user first, or take rtsp.users out of edged.conf",
                          path, name);
     }
-    return r < 0 ? r : rewrite(&file, name, NULL, error);
+    return r < 0 ? r : rewrite(kind, &file, name, NULL, error);
 }
 
-int users_edit_role(const char *path, const char *name, struct error *error, enum config_role *role)
+int users_edit_role(enum users_kind kind, const char *path, const char *name, struct error *error,
+                    enum config_role *role)
 {
     _cleanup_(replaced_file_finish) struct replaced_file file = {0};
     _cleanup_(cleanup_users) struct users *users = NULL;
-    int r = read_users(path, error, &file, &users);
+    int r = read_users(kind, path, error, &file, &users);
     const struct user *user = r == 0 ? find(users, name) : NULL;
 
     if (user) {
         *role = user->role;
     }
     return r;
+}
+
+int users_edit_read(enum users_kind kind, const char *path, struct error *error,
+                    struct users **ret_users)
+{
+    _cleanup_(replaced_file_finish) struct replaced_file file = {0};
+
+    return read_users(kind, path, error, &file, ret_users);
 }
 
 static char *beside(const char *file, const char *name)
@@ -164,7 +181,7 @@ static char *beside(const char *file, const char *name)
                                   : g_strdup_printf("%.*s/%s", (int)(slash - file), file, name);
 }
 
-char *users_edit_default_path(const char *config_path, bool *ret_named)
+char *users_edit_default_path(enum users_kind kind, const char *config_path, bool *ret_named)
 {
     _cleanup_(config_text_finish) struct config_text text = {0};
     const config_setting_t *users = NULL;
@@ -174,13 +191,13 @@ char *users_edit_default_path(const char *config_path, bool *ret_named)
 
     config_init(&tree);
     if (config_text_read(&text, config_path) == 0 && config_read_string(&tree, text.text)) {
-        users = config_lookup(&tree, "rtsp.users");
+        users = config_lookup(&tree, users_key(kind));
         name = users ? config_setting_get_string(users) : NULL;
     }
     *ret_named = name && *name;
     path = *ret_named
                ? beside(config_text_origin(&text, config_setting_source_line(users)).file, name)
-               : beside(config_path, "rtsp.users");
+               : beside(config_path, users_key(kind));
     config_destroy(&tree);
     return path;
 }

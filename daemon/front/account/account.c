@@ -10,9 +10,10 @@
 #include <string.h>
 
 struct account {
-    bool is_open;        // auth = "none"
-    struct users *users; // owned; NULL: there are none
-    struct user nobody;  // checked in place of an unknown user, so that the answer takes as long
+    bool is_open;         // auth = "none"
+    struct users *users;  // owned; NULL: there are none
+    struct users *tokens; // owned; NULL: there are none
+    struct user nobody;   // checked in place of an unknown user, so that the answer takes as long
     struct nonces nonces;
     struct throttle throttle;
     struct account_counters counters;
@@ -29,13 +30,15 @@ struct check {
     struct account_answer *answer; // its verdict is set last
 };
 
-static const struct user *find_user(const struct account *account, const char *name)
+// Of the list, NULL: there is none; `nobody` where there is no such user.
+static const struct user *find_user(const struct account *account, const struct users *users,
+                                    const char *name)
 {
     const struct user *found = &account->nobody;
 
     // Compared with all users, so that the time tells nothing about names.
-    for (size_t i = 0; i < account->users->count; i++) {
-        const struct user *user = &account->users->list[i];
+    for (size_t i = 0; users && i < users->count; i++) {
+        const struct user *user = &users->list[i];
 
         found = strcmp(user->name, name) == 0 ? user : found;
     }
@@ -116,15 +119,16 @@ static void fail(const struct check *check)
     challenge(check, false);
 }
 
-static void allow(const struct check *check)
+static void allow(const struct check *check, enum account_way way)
 {
     check->login->allowed = true;
+    check->login->way = way;
     check->login->is_local = peer_is_loopback(&check->peer);
     check->answer->verdict = ACCOUNT_ALLOWED;
 }
 
-// The password is right.
-static void admit(const struct check *check, const struct user *user)
+// The password, or the token, is right.
+static void admit(const struct check *check, const struct user *user, enum account_way way)
 {
     struct account_login *login = check->login;
 
@@ -136,7 +140,7 @@ static void admit(const struct check *check, const struct user *user)
     if (user->role < check->request->role) {
         check->answer->verdict = ACCOUNT_FORBIDDEN;
     } else {
-        allow(check);
+        allow(check, way);
     }
 }
 
@@ -164,7 +168,8 @@ static bool is_right(const struct check *check, const struct authorization *auth
 static void try(const struct check *check, const struct authorization *authorization)
 {
     const struct account_request *request = check->request;
-    const struct user *user = find_user(check->account, authorization->username);
+    const struct user *user =
+        find_user(check->account, check->account->users, authorization->username);
     bool digest = authorization->scheme == AUTHORIZATION_DIGEST;
 
     if (!is_right(check, authorization, user)) {
@@ -177,17 +182,17 @@ static void try(const struct check *check, const struct authorization *authoriza
                            authorization->count, check->now_ns, &check->login->nonce)) {
         challenge(check, true);
     } else {
-        admit(check, user);
+        admit(check, user, ACCOUNT_PASSWORD);
     }
 }
 
-// Whether the request has to wait. Not on a connection that has already proved this user's
-// password.
-static bool is_throttled(const struct check *check, const struct authorization *authorization)
+// Whether the request has to wait. Not on a connection that has already proved the password of the
+// user `name`; NULL: it names none.
+static bool is_throttled(const struct check *check, const char *name)
 {
     const struct account_login *login = check->login;
-    bool known =
-        login->allowed && !login->failed && strcmp(login->name, authorization->username) == 0;
+    bool known = name && login->allowed && !login->failed && login->way == ACCOUNT_PASSWORD &&
+                 strcmp(login->name, name) == 0;
     int64_t wait_ns =
         known ? 0 : throttle_wait_ns(&check->account->throttle, &check->peer, check->now_ns);
 
@@ -200,44 +205,120 @@ static bool is_throttled(const struct check *check, const struct authorization *
     return true;
 }
 
-static void check_user(const struct check *check)
+static const struct user *find_token(const struct account *account, const char *token)
+{
+    const struct user *found = NULL;
+    struct user claimed;
+
+    user_init_token(&claimed, "", CONFIG_ROLE_VIEWER, token);
+    for (size_t i = 0; account->tokens && i < account->tokens->count; i++) {
+        const struct user *each = &account->tokens->list[i];
+
+        if (bytes_equal(each->ha1[DIGEST_SHA256], claimed.ha1[DIGEST_SHA256], DIGEST_HEX_SIZE)) {
+            found = each;
+        }
+    }
+    return found;
+}
+
+// Nobody guesses 256 bits, so a right token never waits for wrong ones.
+static void check_token(const struct check *check, const char *token)
+{
+    const struct user *program = find_token(check->account, token);
+
+    if (program) {
+        admit(check, program, ACCOUNT_TOKEN);
+    } else if (!is_throttled(check, NULL)) {
+        fail(check);
+    }
+}
+
+// Whether requests need a user.
+static bool asks(const struct account *account)
+{
+    return account->users && !account->is_open;
+}
+
+static void check_request(const struct check *check)
 {
     const struct account_request *request = check->request;
+    bool local = peer_is_loopback(&check->peer);
     struct authorization authorization;
+    int r = request->authorization ? authorization_parse(request->authorization, &authorization)
+                                   : -ENOENT;
 
-    if (!request->authorization) {
-        challenge(check, false);
-        return;
-    }
-    if (authorization_parse(request->authorization, &authorization) < 0 ||
-        (authorization.scheme == AUTHORIZATION_BASIC && !request->encrypted)) {
+    if (r == 0 && authorization.scheme == AUTHORIZATION_BEARER) {
+        if (request->encrypted || local) {
+            check_token(check, authorization.token);
+        } else {
+            challenge(check, false); // nothing was tried
+        }
+    } else if (!asks(check->account) && !check->account->is_open && !local) {
+        check->answer->verdict = ACCOUNT_FORBIDDEN;
+    } else if (!asks(check->account)) {
+        allow(check, ACCOUNT_UNASKED);
+    } else if (r < 0 || (authorization.scheme == AUTHORIZATION_BASIC && !request->encrypted)) {
         challenge(check, false); // no password was tried
-    } else if (!is_throttled(check, &authorization)) {
+    } else if (!is_throttled(check, authorization.username)) {
         try(check, &authorization);
     }
-    authorization_finish(&authorization);
+    if (request->authorization) {
+        authorization_finish(&authorization);
+    }
+}
+
+static struct check begin(struct account *account, const struct account_request *request,
+                          int64_t now_ns, struct account_login *login,
+                          struct account_answer *answer)
+{
+    answer->challenge_count = 0;
+    answer->retry_after_s = 0;
+    return (struct check){
+        .account = account,
+        .request = request,
+        .peer = peer_of(request->peer),
+        .now_ns = now_ns,
+        .login = login,
+        .answer = answer,
+    };
 }
 
 void account_check(struct account *account, const struct account_request *request, int64_t now_ns,
                    struct account_login *login, struct account_answer *ret_answer)
 {
     struct account_login passing = {0};
-    const struct check check = {
-        .account = account,
-        .request = request,
-        .peer = peer_of(request->peer),
-        .now_ns = now_ns,
-        .login = login ? login : &passing,
-        .answer = ret_answer,
-    };
+    const struct check check =
+        begin(account, request, now_ns, login ? login : &passing, ret_answer);
 
-    ret_answer->challenge_count = 0;
-    ret_answer->retry_after_s = 0;
-    if (account->users && !account->is_open) {
-        check_user(&check);
-    } else if (account->is_open || peer_is_loopback(&check.peer)) {
-        allow(&check);
-    } else {
+    check_request(&check);
+}
+
+void account_check_password(struct account *account, const struct account_request *request,
+                            const char *name, const char *password, int64_t now_ns,
+                            struct account_login *login, struct account_answer *ret_answer)
+{
+    const struct authorization authorization = {
+        .scheme = AUTHORIZATION_BASIC, .username = name, .password = password};
+    const struct check check = begin(account, request, now_ns, login, ret_answer);
+
+    if (!asks(account)) {
+        ret_answer->verdict = ACCOUNT_FORBIDDEN;
+    } else if (!is_throttled(&check, name)) {
+        try(&check, &authorization);
+    }
+}
+
+void account_check_secret(struct account *account, const struct sockaddr *from, bool is_right,
+                          int64_t now_ns, struct account_answer *ret_answer)
+{
+    const struct account_request request = {.peer = from};
+    struct account_login login = {0};
+    const struct check check = begin(account, &request, now_ns, &login, ret_answer);
+
+    if (is_right) {
+        ret_answer->verdict = ACCOUNT_ALLOWED;
+    } else if (!is_throttled(&check, NULL)) {
+        fail(&check);
         ret_answer->verdict = ACCOUNT_FORBIDDEN;
     }
 }
@@ -247,23 +328,25 @@ bool account_is_still_allowed(const struct account *account, const struct accoun
 {
     const struct user *user;
 
-    if (!account->users || account->is_open) {
+    if (!asks(account)) {
         return login->allowed && (account->is_open || login->is_local);
     }
-    user = find_user(account, login->name);
+    user = find_user(account, login->way == ACCOUNT_TOKEN ? account->tokens : account->users,
+                     login->name);
     return login->allowed && user != &account->nobody && user->role >= role &&
            secret_of(user) == login->secret;
 }
 
-int account_read_users(const struct config *config, struct error *error, struct users **ret_users)
+int account_read_users(enum users_kind kind, const struct config *config, struct error *error,
+                       struct users **ret_users)
 {
-    _cleanup_(cleanup_free) char *path = users_path(config);
-    int r = path ? users_read(path, error, ret_users) : 0;
+    _cleanup_(cleanup_free) char *path = users_path(kind, config);
+    int r = path ? users_read(kind, path, error, ret_users) : 0;
 
     if (!path) {
         *ret_users = NULL;
     }
-    return r < 0 ? error_prefix(error, r, "rtsp.users") : 0;
+    return r < 0 ? error_prefix(error, r, users_key(kind)) : 0;
 }
 
 void account_take_users(struct account *account, const struct config *config, struct users *users)
@@ -273,16 +356,24 @@ void account_take_users(struct account *account, const struct config *config, st
     account->is_open = config->rtsp.auth == CONFIG_AUTH_NONE;
 }
 
-bool account_has(const struct account *account, const struct users *users)
+void account_take_tokens(struct account *account, struct users *tokens)
 {
-    if (!users || !account->users) {
-        return users == account->users;
+    users_free(account->tokens);
+    account->tokens = tokens;
+}
+
+bool account_has(const struct account *account, enum users_kind kind, const struct users *users)
+{
+    const struct users *own = kind == USERS_PASSWORDS ? account->users : account->tokens;
+
+    if (!users || !own) {
+        return users == own;
     }
-    if (users->count != account->users->count) {
+    if (users->count != own->count) {
         return false;
     }
     for (size_t i = 0; i < users->count; i++) {
-        const struct user *a = &users->list[i], *b = &account->users->list[i];
+        const struct user *a = &users->list[i], *b = &own->list[i];
 
         if (strcmp(a->name, b->name) != 0 || a->role != b->role ||
             memcmp(a->ha1, b->ha1, sizeof a->ha1) != 0) {
@@ -304,15 +395,17 @@ static void init_nobody(struct account *account)
 int account_new(const struct config *config, struct error *error, struct account **ret_account)
 {
     struct account *account = calloc(1, sizeof *account);
-    struct users *users = NULL;
+    struct users *users = NULL, *tokens = NULL;
     int r = account ? nonces_init(&account->nonces) : -ENOMEM;
 
     if (r < 0) {
         error_set(error, r, "rtsp.users: %s", strerror(-r));
     } else {
-        r = account_read_users(config, error, &users);
+        r = account_read_users(USERS_PASSWORDS, config, error, &users);
+        r = r < 0 ? r : account_read_users(USERS_TOKENS, config, error, &tokens);
     }
     if (r < 0) {
+        users_free(users);
         account_free(account);
         return r;
     }
@@ -321,6 +414,7 @@ int account_new(const struct config *config, struct error *error, struct account
                     "makes one");
     }
     account_take_users(account, config, users);
+    account_take_tokens(account, tokens);
     init_nobody(account);
     *ret_account = account;
     return 0;
@@ -330,6 +424,7 @@ void account_free(struct account *account)
 {
     if (account) {
         users_free(account->users);
+        users_free(account->tokens);
         nonces_finish(&account->nonces);
         free(account);
     }
@@ -337,7 +432,7 @@ void account_free(struct account *account)
 
 enum config_role account_role(const struct account *account, const struct account_login *login)
 {
-    return account->users && !account->is_open ? login->role : CONFIG_ROLE_ADMIN;
+    return asks(account) ? login->role : CONFIG_ROLE_ADMIN;
 }
 
 bool account_has_users(const struct account *account)

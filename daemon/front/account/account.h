@@ -1,11 +1,12 @@
-// Who may do what: users with roles, their passwords, and how often one may try. Asked by every
-// request of every protocol (RTSP, HTTP), on the main loop.
+// Who may do what: users with passwords, programs with tokens, their roles, and how often one may
+// try. Asked by every request of every protocol (RTSP, HTTP), on the main loop.
 //
 // A request proves its user by Digest (RFC 7616: SHA-256 or MD5, qop=auth, or none as in RFC 2069)
-// or, over TLS alone, by Basic (RFC 7617). Nothing is kept for a challenge that is not answered:
-// the server knows its nonces by their HMAC. An address may try five wrong passwords, then one a
-// second. Without users a client on a loopback address may do everything, and with auth = "none" so
-// may any client.
+// or, over TLS alone, by Basic (RFC 7617). A program sends its token (Bearer, RFC 6750) over TLS or
+// on loopback; a wrong one counts as a wrong password. Nothing is kept for a challenge that is not
+// answered: the server knows its nonces by their HMAC. An address may try five wrong passwords,
+// then one a second. Without users a client on a loopback address may do everything, and with auth
+// = "none" so may any client.
 #pragma once
 
 #include "config/users.h"
@@ -29,12 +30,22 @@ struct account_request {
     enum config_role role; // the least that may do it: config_view_role(), or CONFIG_ROLE_VIEWER
 };
 
+// What a request has proved.
+enum account_way {
+    ACCOUNT_UNKNOWN, // nothing
+    ACCOUNT_UNASKED, // there are no users
+    ACCOUNT_PASSWORD,
+    ACCOUNT_TOKEN,
+    ACCOUNT_LINK, // the secret that the control socket tells (sessions.h), where there are no users
+};
+
 // The user that a connection has proved to be; all 0 before its first request. It belongs to one
 // connection. The nonce in use there stays valid as long as the connection lasts, because clients
 // do not expect another challenge in the middle of a stream (rtspsrc does not read the replies to
 // its keep-alives).
 struct account_login {
-    char name[USERS_NAME_MAX + 1]; // "": nobody was asked
+    enum account_way way;
+    char name[USERS_NAME_MAX + 1]; // of the user or the program; "": there is none
     enum config_role role;
     bool allowed;    // some request of the connection was allowed
     bool failed;     // since the last one that was allowed, a password was wrong
@@ -77,15 +88,27 @@ void account_free(struct account *account);
 // (NULL: it has none), as account_new() does, and then puts them in the place of the old ones.
 // Nonces and what is known of addresses stay. account_take_users() takes over `users`; whoever was
 // logged in is asked again at the next request, see account_is_still_allowed().
-int account_read_users(const struct config *config, struct error *error, struct users **ret_users);
+// account_take_tokens() does the same with USERS_TOKENS.
+int account_read_users(enum users_kind kind, const struct config *config, struct error *error,
+                       struct users **ret_users);
 void account_take_users(struct account *account, const struct config *config, struct users *users);
-// Whether `users` (NULL: none) are those that it has already.
-bool account_has(const struct account *account, const struct users *users);
+void account_take_tokens(struct account *account, struct users *tokens);
+// Whether `users` (NULL: none) are those of the kind that it has already.
+bool account_has(const struct account *account, enum users_kind kind, const struct users *users);
 
 // Decides whether a request may be done. `login` is that of the connection; NULL: there is none.
 // `now_ns` is of CLOCK_MONOTONIC. Never blocks, and holds a constant amount of memory.
 void account_check(struct account *account, const struct account_request *request, int64_t now_ns,
                    struct account_login *login, struct account_answer *ret_answer);
+// Decides about what stands in another place than the header Authorization. A name and a password:
+// they are checked as if they came by Basic over TLS. Something else that is secret, of which the
+// caller knows whether it `is_right`: if not it counts as a wrong password, and is
+// ACCOUNT_FORBIDDEN or ACCOUNT_THROTTLED.
+void account_check_password(struct account *account, const struct account_request *request,
+                            const char *name, const char *password, int64_t now_ns,
+                            struct account_login *login, struct account_answer *ret_answer);
+void account_check_secret(struct account *account, const struct sockaddr *from, bool is_right,
+                          int64_t now_ns, struct account_answer *ret_answer);
 // Whether, after account_take_users(), `login` may still do what wants at least `role`: the user is
 // still there with the same password, and has the role. For sessions that play and send no
 // requests.

@@ -169,6 +169,14 @@ static int parse_basic(char *at, struct authorization *authorization)
     return 0;
 }
 
+static int parse_bearer(char *at, struct authorization *authorization)
+{
+    at += strspn(at, BLANKS);
+    at[strcspn(at, BLANKS)] = '\0';
+    authorization->token = at;
+    return *at ? 0 : -EINVAL;
+}
+
 int authorization_parse(const char *header, struct authorization *ret_authorization)
 {
     struct authorization *authorization = ret_authorization;
@@ -189,6 +197,10 @@ int authorization_parse(const char *header, struct authorization *ret_authorizat
     if (g_ascii_strcasecmp(at, "Digest") == 0) {
         authorization->scheme = AUTHORIZATION_DIGEST;
         return parse_digest(at + scheme + 1, authorization);
+    }
+    if (g_ascii_strcasecmp(at, "Bearer") == 0) {
+        authorization->scheme = AUTHORIZATION_BEARER;
+        return parse_bearer(at + scheme + 1, authorization);
     }
     authorization->scheme = AUTHORIZATION_BASIC;
     return g_ascii_strcasecmp(at, "Basic") == 0 ? parse_basic(at + scheme + 1, authorization)

@@ -1,4 +1,5 @@
-// The header Authorization, Digest (RFC 7616, section 3.4) or Basic (RFC 7617), and whether an
+// The header Authorization, Digest (RFC 7616, section 3.4), Basic (RFC 7617) or Bearer (RFC 6750),
+// and whether an
 // answer to a Digest challenge is right (section 3.4.1; without qop as in RFC 2069, section 2.1.2,
 // which is what RTSP's clients send). Anybody may send one, so nothing in it is trusted.
 #pragma once
@@ -12,12 +13,13 @@
 // Room for a URL of 2 KiB and all the other fields; a longer header is refused.
 #define AUTHORIZATION_SIZE 4096
 
-enum authorization_scheme { AUTHORIZATION_DIGEST, AUTHORIZATION_BASIC };
+enum authorization_scheme { AUTHORIZATION_DIGEST, AUTHORIZATION_BASIC, AUTHORIZATION_BEARER };
 
 struct authorization {
     enum authorization_scheme scheme;
     const char *username; // in `text`, as all the others; without quotes and escapes
-    const char *password; // of BASIC; NULL: DIGEST
+    const char *password; // of BASIC
+    const char *token;    // of BEARER, which has nothing else
     // Of DIGEST:
     enum digest_algorithm algorithm; // where it names none, by the digits
     const char *realm, *nonce, *uri, *response;

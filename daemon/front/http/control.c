@@ -24,7 +24,8 @@
 
 struct control {
     struct control_front front;
-    struct event_feed *feed; // owned
+    struct event_feed *feed;   // owned
+    struct sessions *sessions; // owned
     struct control_socket socket;
     struct http_routes *local; // on the unix socket; owned
 
@@ -38,6 +39,7 @@ struct control {
     GPtrArray *retired;              // endpoints that end
     guint retiring;                  // GLib source id; 0: none does
     char *url;                       // owned
+    struct http_page_address page;   // owned
 };
 
 static void free_endpoint(gpointer endpoint)
@@ -67,6 +69,15 @@ static void retire(struct control *control)
     control->retiring = g_timeout_add_seconds(RETIRED_S, end_retired, control);
 }
 
+static struct http_routes_base base_of(const struct control *control, bool is_local)
+{
+    return (struct http_routes_base){
+        &control->page,
+        &control->front,
+        control->feed,
+        {.account = control->account, .sessions = control->sessions, .is_local = is_local}};
+}
+
 static int begin(const struct control *control, int fd, struct certificate *certificate,
                  struct error *error, struct http_routes **ret_endpoint)
 {
@@ -78,9 +89,9 @@ static int begin(const struct control *control, int fd, struct certificate *cert
         .silence_s = TCP_SILENCE_S,
         .certificate = certificate,
     };
+    const struct http_routes_base base = base_of(control, false);
     int r = settings.fd < 0 ? error_set(error, -errno, "http.port: %s", strerror(errno))
-                            : http_routes_new(&control->front, control->feed, control->account,
-                                              &settings, error, ret_endpoint);
+                            : http_routes_new(&base, &settings, error, ret_endpoint);
 
     if (r < 0 && settings.fd >= 0) {
         close(settings.fd);
@@ -109,6 +120,31 @@ static void close_place(struct control *control)
     control->fd = -1;
 }
 
+static char *format_url(const char *address, const struct certificate *certificate, int fd)
+{
+    return g_strdup_printf(strchr(address, ':') ? "%s://[%s]:%d" : "%s://%s:%d",
+                           certificate ? "https" : "http", address, listener_port(fd));
+}
+
+// NULL: it listens nowhere.
+static void set_url(struct control *control, const char *address)
+{
+    const char *own = address;
+
+    g_clear_pointer(&control->url, g_free);
+    g_clear_pointer(&control->page.url, g_free);
+    if (address) {
+        if (strcmp(address, "0.0.0.0") == 0) {
+            own = "127.0.0.1";
+        } else if (strcmp(address, "::") == 0) {
+            own = "::1";
+        }
+        control->url = format_url(address, control->certificate, control->fd);
+        control->page.url = format_url(own, control->certificate, control->fd);
+        control->page.is_loopback = config_is_loopback(own);
+    }
+}
+
 // Listens again at the old address.
 static void restore(struct control *control)
 {
@@ -117,7 +153,7 @@ static void restore(struct control *control)
     if (open_place(control->address, control->port, &error, &control->fd) < 0 ||
         begin(control, control->fd, control->certificate, &error, &control->remote) < 0) {
         log_error("%s, going on without the control API over TCP", error.text);
-        g_clear_pointer(&control->url, g_free);
+        set_url(control, NULL);
         close_place(control);
     }
 }
@@ -162,16 +198,14 @@ static void take(struct control *control, const char *address, int port, int fd,
     control->remote = endpoint;
     control->certificate = certificate ? certificate_ref(certificate) : NULL;
     certificate_unref(before);
-    g_free(control->url);
-    control->url = g_strdup_printf(strchr(address, ':') ? "%s://[%s]:%d" : "%s://%s:%d",
-                                   certificate ? "https" : "http", address, listener_port(fd));
+    set_url(control, address);
 }
 
 static void stop(struct control *control)
 {
     retire(control);
     close_place(control);
-    g_clear_pointer(&control->url, g_free);
+    set_url(control, NULL);
 }
 
 int control_listen(struct control *control, const struct config *config,
@@ -230,7 +264,9 @@ int control_new(const char *path, const struct control_front *front, struct acco
     control->retired = g_ptr_array_new_with_free_func(free_endpoint);
     control->feed = event_feed_new();
     settings.fd = control->socket.fd;
-    r = http_routes_new(&control->front, control->feed, NULL, &settings, error, &control->local);
+    r = sessions_new(error, &control->sessions);
+    const struct http_routes_base base = base_of(control, true);
+    r = r < 0 ? r : http_routes_new(&base, &settings, error, &control->local);
     if (r < 0) {
         close(control->socket.fd);
         control_free(control);
@@ -266,9 +302,10 @@ void control_free(struct control *control)
     }
     certificate_unref(control->certificate);
     g_free(control->address);
-    g_free(control->url);
+    set_url(control, NULL);
     http_routes_free(control->local);
     event_feed_free(control->feed);
+    sessions_free(control->sessions);
     g_free(control);
 }
 

@@ -13,7 +13,7 @@ struct control_front;
 
 // Listens on `path` (0660; parent directory made when missing; a stale socket is replaced, a live
 // one is -EADDRINUSE) in the default main context. `account`, which is borrowed, says who may ask
-// over TCP; NULL: control_listen() is never called.
+// over TCP; NULL: control_listen() is never called. -errno of getrandom().
 int control_new(const char *path, const struct control_front *front, struct account *account,
                 struct error *error, struct control **ret_control);
 // Listens over TCP as the group http of `config` says, with `certificate` if it says http.tls. To

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "daemon/front/events/event_feed.h"
+#include "daemon/front/http/access.h"
 #include "daemon/front/http/http_reply.h"
 #include "daemon/front/status/facts.h"
 #include "daemon/front/tuning.h"
@@ -17,7 +18,8 @@ enum control_config { CONTROL_CONFIG_VALUES, CONTROL_CONFIG_SCHEMA, CONTROL_CONF
 // What the server calls in the front; it g_free()s the texts that they return. `status` and
 // `list_mounts` are front_status_text() and front_status_list_mounts(). `reload` loads the
 // configuration again and returns the verdict as JSON. `refuse` is event_feed_refuse(), `tune` and
-// `stop_tune` are tuning_begin() and tuning_stop(), `find_view` is front_status_find_view(),
+// `stop_tune` are tuning_begin() and tuning_stop(), `find_view` is front_status_find_view().
+// `is_ready`: every camera can be served or has told its fault, or had its time to.
 // `change_config` is live_change() and goes over to what it gives.
 //
 // Over TCP each role is shown only the cameras and views that it may watch; everyone who can open
@@ -32,9 +34,16 @@ struct control_front {
     void (*stop_tune)(void *context);
     struct stream *(*find_view)(void *context, enum config_role role, const char *camera,
                                 const char *view, char **ret_refusal);
+    bool (*is_ready)(void *context);
     char *(*describe_config)(void *context, enum control_config what); // JSON
     void (*change_config)(void *context, struct live_request *request);
     void *context;
+};
+
+// Where a browser on this machine finds the page.
+struct http_page_address {
+    char *url;        // "https://127.0.0.1:9854"; NULL: HTTP is not served over TCP
+    bool is_loopback; // it is an address of this machine alone
 };
 
 #define HTTP_PARAMETERS_MAX 2
@@ -49,9 +58,9 @@ struct http_call {
     struct http_server *server;
     const struct http_request *request;
     struct MHD_Connection *connection;
-    enum config_role role; // of who asks
-    bool is_local;         // by the control socket
-    bool encrypted;
+    const struct http_page_address *page;
+    const struct http_access *access;
+    enum config_role role;                                     // what it may watch
     char parameters[HTTP_PARAMETERS_MAX][HTTP_PARAMETER_SIZE]; // of the path, in order
 };
 
@@ -59,10 +68,4 @@ struct http_call {
 static inline const char *http_query(const struct http_call *call, const char *name)
 {
     return MHD_lookup_connection_value(call->connection, MHD_GET_ARGUMENT_KIND, name);
-}
-
-// Of a header of the request; NULL: it is not there.
-static inline const char *http_header_of(const struct http_request *request, const char *name)
-{
-    return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }

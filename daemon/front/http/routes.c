@@ -1,10 +1,12 @@
 #include "daemon/front/http/routes.h"
 
 #include "daemon/front/http/config_route.h"
+#include "daemon/front/http/login.h"
 #include "daemon/front/http/pictures.h"
 #include "daemon/front/http/tune_route.h"
 
 #include <glib.h>
+#include <json-glib/json-glib.h>
 #include <string.h>
 
 #define LAST_RUNS 8u // enough for an event and the end of a reply
@@ -15,10 +17,10 @@
 enum text_kind { TEXT_STATUS, TEXT_METRICS, TEXT_MOUNTS, TEXT_COUNT };
 
 struct http_routes {
-    const struct control_front *front; // borrowed
-    struct event_feed *feed;           // borrowed
-    struct account *account;           // borrowed; NULL: nobody is asked
-    bool encrypted;
+    const struct http_page_address *page; // borrowed
+    const struct control_front *front;    // borrowed
+    struct event_feed *feed;              // borrowed
+    struct http_access access;
     struct http_server *server; // owned
     struct kept_text {
         char *text; // owned; NULL: none yet
@@ -44,13 +46,13 @@ static char *make_text(const struct control_front *front, enum text_kind kind,
     return front->status(front->context, kind == TEXT_STATUS ? FACTS_JSON : FACTS_METRICS, role);
 }
 
-// The text as `role` is shown it; borrowed. Without an account it is always made anew.
+// The text as `role` is shown it; borrowed. On the control socket it is always made anew.
 static const char *find_text(struct http_routes *routes, enum text_kind kind, enum config_role role)
 {
     struct kept_text *kept = &routes->texts[kind][role];
     int64_t now_ns = clock_now_ns();
 
-    if (!routes->account || !kept->text || now_ns - kept->made_ns >= FRESH_NS) {
+    if (routes->access.is_local || !kept->text || now_ns - kept->made_ns >= FRESH_NS) {
         g_free(kept->text);
         *kept = (struct kept_text){make_text(routes->front, kind, role), now_ns};
     }
@@ -80,6 +82,43 @@ static CONTROL_RESULT reply_reload(struct http_call *call)
                          call->front->reload(call->front->context));
 }
 
+static CONTROL_RESULT reply_health(struct http_call *call)
+{
+    return control_reply(call->connection, MHD_HTTP_OK, "text/plain; charset=utf-8",
+                         g_strdup("ok\n"));
+}
+
+static CONTROL_RESULT reply_readiness(struct http_call *call)
+{
+    return call->front->is_ready(call->front->context)
+               ? reply_health(call)
+               : control_refuse(call->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+                                "edged has just been started and is not ready");
+}
+
+// A list of the status alone.
+static CONTROL_RESULT reply_part(struct http_call *call, const char *name)
+{
+    g_autoptr(JsonNode) status =
+        json_from_string(find_text(call->routes, TEXT_STATUS, call->role), NULL);
+    JsonObject *object = status ? json_node_get_object(status) : NULL;
+    g_autofree char *text =
+        object ? json_to_string(json_object_get_member(object, name), FALSE) : g_strdup("[]");
+
+    return control_reply(call->connection, MHD_HTTP_OK, "application/json",
+                         g_strconcat(text, "\n", NULL));
+}
+
+static CONTROL_RESULT reply_cameras(struct http_call *call)
+{
+    return reply_part(call, "cameras");
+}
+
+static CONTROL_RESULT reply_views(struct http_call *call)
+{
+    return reply_part(call, "mounts");
+}
+
 static CONTROL_RESULT reply_events(struct http_call *call)
 {
     g_autofree char *refusal = call->front->refuse(
@@ -95,11 +134,22 @@ static CONTROL_RESULT reply_events(struct http_call *call)
 // HEAD is allowed where GET is.
 static const struct http_route {
     const char *method, *path;
-    enum config_role role; // the least that may ask
+    enum config_role role; // the least that may ask, or ACCESS_EVERYBODY
     CONTROL_RESULT (*reply)(struct http_call *call);
     const char *help; // a line of the index
 } routes_table[] = {
     {"GET", "/", CONFIG_ROLE_VIEWER, reply_index, "this list"},
+    {"GET", "/healthz", ACCESS_EVERYBODY, reply_health, "\"ok\" as long as edged runs"},
+    {"GET", "/login", ACCESS_EVERYBODY, login_by_address, "logs a browser in, and goes on to /"},
+    {"POST", "/v1/login", ACCESS_EVERYBODY, login_by_form, "user and password for a cookie"},
+    {"POST", "/v1/logout", ACCESS_EVERYBODY, login_end, "ends the cookie"},
+    {"GET", "/v1/session", ACCESS_EVERYBODY, login_session, "JSON: who asks, and what he may"},
+    {"GET", "/v1/page-link", CONFIG_ROLE_VIEWER, login_link,
+     "JSON: the address of the page, for the control socket alone"},
+    {"GET", "/v1/readyz", CONFIG_ROLE_VIEWER, reply_readiness,
+     "503 until all cameras have been tried"},
+    {"GET", "/v1/cameras", CONFIG_ROLE_VIEWER, reply_cameras, "JSON: the cameras of the status"},
+    {"GET", "/v1/views", CONFIG_ROLE_VIEWER, reply_views, "JSON: the views, with their URLs"},
     {"GET", "/v1/status", CONFIG_ROLE_VIEWER, reply_status, "JSON: cameras, mounts, latency"},
     {"GET", "/v1/events", CONFIG_ROLE_VIEWER, reply_events,
      "motion in regions, as it begins and ends (server-sent events)"},
@@ -204,157 +254,16 @@ static CONTROL_RESULT reply_unknown(struct http_routes *routes, const struct htt
     return control_refuse(request->connection, MHD_HTTP_NOT_FOUND, text);
 }
 
-// Who may ask
-// ---------------------------------------------------------------------
-
-struct header_count {
-    const char *name;
-    unsigned count;
-};
-
-static CONTROL_RESULT count_header(void *context, enum MHD_ValueKind kind, const char *name,
-                                   const char *value)
-{
-    struct header_count *count = context;
-
-    (void)kind, (void)value;
-    count->count += g_ascii_strcasecmp(name, count->name) == 0;
-    return MHD_YES;
-}
-
-// One that comes twice may be read in two ways by two readers.
-static bool comes_twice(const struct http_request *request, const char *name)
-{
-    struct header_count count = {name, 0};
-
-    MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_header, &count);
-    return count.count > 1;
-}
-
-// Whether the header Host is "127.0.0.1:9854", "[::1]:9854", "localhost" and so on, whole. A client
-// older than HTTP/1.1 sends none.
-static bool calls_loopback(const struct http_request *request)
-{
-    const char *host = http_header_of(request, MHD_HTTP_HEADER_HOST);
-    char name[CONFIG_HOST_SIZE];
-
-    return !host || (config_read_host(host, strlen(host), name) &&
-                     (config_is_loopback(name) || g_ascii_strcasecmp(name, "localhost") == 0));
-}
-
-// Why the request is refused; NULL: it is not.
-static const char *find_objection(const struct account *account, enum config_role role,
-                                  const struct http_request *request)
-{
-    bool has_users = account_has_users(account);
-
-    if (!has_users && !account_is_open(account) && !calls_loopback(request)) {
-        return "without users this machine answers to 127.0.0.1 and localhost alone; see "
-               "rtsp.users";
-    }
-    if (role > CONFIG_ROLE_VIEWER && !has_users) {
-        return "without users only the control socket takes this: use edgectl";
-    }
-    if (role > CONFIG_ROLE_VIEWER && http_header_of(request, MHD_HTTP_HEADER_ORIGIN)) {
-        return "requests that web pages make are refused";
-    }
-    return NULL;
-}
-
-static CONTROL_RESULT challenge(const struct http_request *request,
-                                const struct account_answer *answer)
-{
-    const char *values[ACCOUNT_CHALLENGES_MAX];
-
-    for (size_t i = 0; i < answer->challenge_count; i++) {
-        values[i] = answer->challenges[i];
-    }
-    return control_refuse_with(request->connection, MHD_HTTP_UNAUTHORIZED,
-                               MHD_HTTP_HEADER_WWW_AUTHENTICATE, values, answer->challenge_count,
-                               "a user and a password are needed");
-}
-
-static CONTROL_RESULT throttle(const struct http_request *request,
-                               const struct account_answer *answer)
-{
-    g_autofree char *seconds = g_strdup_printf("%d", answer->retry_after_s);
-
-    return control_refuse_with(request->connection, MHD_HTTP_TOO_MANY_REQUESTS,
-                               MHD_HTTP_HEADER_RETRY_AFTER, (const char *[]){seconds}, 1,
-                               "too many wrong passwords came from there; try again later");
-}
-
-static bool is_read(const struct http_request *request)
-{
-    return strcmp(request->method, MHD_HTTP_METHOD_GET) == 0 ||
-           strcmp(request->method, MHD_HTTP_METHOD_HEAD) == 0;
-}
-
-// Replies 401, 403, 429 or 400 to what needs another role than the client has, or is not allowed.
-//
-// A browser may send a request because a page of somebody else's tells it to. So without users only
-// requests to a loopback address or "localhost" are answered, because any other name may be made to
-// lead here; and what wants more than a viewer has to come from a user, and from no page.
-static CONTROL_RESULT check_access(const struct http_routes *routes, enum config_role role,
-                                   const struct http_request *request, bool *ret_refused)
-{
-    const char *objection = find_objection(routes->account, role, request);
-    const struct account_request asked = {
-        .method = request->method,
-        .uri = request->uri,
-        .authorization = http_header_of(request, MHD_HTTP_HEADER_AUTHORIZATION),
-        .peer = request->peer,
-        .encrypted = routes->encrypted,
-        .role = role,
-    };
-    struct account_answer answer;
-
-    *ret_refused = true;
-    if (comes_twice(request, MHD_HTTP_HEADER_AUTHORIZATION) ||
-        comes_twice(request, MHD_HTTP_HEADER_HOST)) {
-        return control_refuse(request->connection, MHD_HTTP_BAD_REQUEST,
-                              "got more than one header Authorization or Host, allowed: one of "
-                              "each");
-    }
-    account_check(routes->account, &asked, clock_now_ns(), request->login, &answer);
-    switch (answer.verdict) {
-    case ACCOUNT_ALLOWED:
-        break;
-    case ACCOUNT_CHALLENGE:
-        return challenge(request, &answer);
-    case ACCOUNT_FORBIDDEN:
-        return control_refuse(request->connection, MHD_HTTP_FORBIDDEN,
-                              "this user, or this address, may not");
-    case ACCOUNT_THROTTLED:
-        return throttle(request, &answer);
-    }
-    if (objection) {
-        return control_refuse(request->connection, MHD_HTTP_FORBIDDEN, objection);
-    }
-    *ret_refused = false;
-    return MHD_YES;
-}
-
-// What the client of an allowed request may watch.
-static enum config_role role_of(const struct http_routes *routes,
-                                const struct http_request *request)
-{
-    return routes->account ? account_role(routes->account, request->login) : CONFIG_ROLE_ADMIN;
-}
-
 static CONTROL_RESULT refuse(void *context, const struct http_request *request, bool *ret_refused)
 {
     const struct http_routes *routes = context;
     GString *allowed = g_string_new(NULL);
     const struct http_route *route = find_route(request, NULL, allowed);
-    CONTROL_RESULT result = MHD_YES;
+    CONTROL_RESULT result;
 
-    *ret_refused = false;
-    if (routes->account) {
-        result =
-            check_access(routes, route ? route->role : CONFIG_ROLE_VIEWER, request, ret_refused);
-    }
-    if (!*ret_refused && !route && (allowed->len || !is_read(request))) {
+    result = access_check(&routes->access, route ? route->role : CONFIG_ROLE_VIEWER,
+                          route && !http_is_read(request), request, ret_refused);
+    if (!*ret_refused && !route && (allowed->len || !http_is_read(request))) {
         *ret_refused = true;
         result =
             control_refuse_method(request->connection, allowed->len ? allowed->str : "GET, HEAD");
@@ -374,9 +283,9 @@ static CONTROL_RESULT reply(void *context, const struct http_request *request)
         .server = routes->server,
         .request = request,
         .connection = request->connection,
-        .role = role_of(routes, request),
-        .is_local = !routes->account,
-        .encrypted = routes->encrypted,
+        .page = routes->page,
+        .access = &routes->access,
+        .role = access_role(&routes->access, request),
     };
     const struct http_route *route = find_route(request, &call, allowed);
 
@@ -388,18 +297,19 @@ static CONTROL_RESULT reply(void *context, const struct http_request *request)
     return route ? route->reply(&call) : reply_unknown(routes, request, call.role);
 }
 
-int http_routes_new(const struct control_front *front, struct event_feed *feed,
-                    struct account *account, const struct http_server_settings *settings,
-                    struct error *error, struct http_routes **ret_routes)
+int http_routes_new(const struct http_routes_base *base,
+                    const struct http_server_settings *settings, struct error *error,
+                    struct http_routes **ret_routes)
 {
     struct http_routes *routes = g_new0(struct http_routes, 1);
     struct http_server_settings all = *settings;
     int r;
 
-    routes->front = front;
-    routes->feed = feed;
-    routes->account = account;
-    routes->encrypted = settings->certificate;
+    routes->page = base->page;
+    routes->front = base->front;
+    routes->feed = base->feed;
+    routes->access = base->access;
+    routes->access.encrypted = settings->certificate;
     all.handler = (struct http_handler){refuse, reply, routes};
     r = http_server_new(&all, error, &routes->server);
     if (r < 0) {
@@ -413,7 +323,7 @@ int http_routes_new(const struct control_front *front, struct event_feed *feed,
 void http_routes_recheck(struct http_routes *routes)
 {
     forget_texts(routes);
-    http_server_hang_up_strangers(routes->server, routes->account, CONFIG_ROLE_VIEWER);
+    http_server_hang_up_strangers(routes->server, routes->access.account, CONFIG_ROLE_VIEWER);
 }
 
 void http_routes_stop_listening(struct http_routes *routes)

@@ -7,14 +7,19 @@
 
 #include "daemon/front/http/http_call.h"
 
-struct account;
+// What the routes stand on; all borrowed.
+struct http_routes_base {
+    const struct http_page_address *page;
+    const struct control_front *front;
+    struct event_feed *feed;
+    struct http_access access; // whether it is encrypted is the server's
+};
 
-// Serves the routes from `front` and `feed` by a server of `settings`, whose handler it fills in.
-// `account` says who may ask; NULL: whoever can open the socket, which its mode decides. All three
-// are borrowed. Errors are those of http_server_new().
-int http_routes_new(const struct control_front *front, struct event_feed *feed,
-                    struct account *account, const struct http_server_settings *settings,
-                    struct error *error, struct http_routes **ret_routes);
+// Serves the routes by a server of `settings`, whose handler it fills in. Errors are those of
+// http_server_new().
+int http_routes_new(const struct http_routes_base *base,
+                    const struct http_server_settings *settings, struct error *error,
+                    struct http_routes **ret_routes);
 // At a reload, after account_take_users(): hangs up on clients that may not ask any more, or not as
 // much as before.
 void http_routes_recheck(struct http_routes *routes);

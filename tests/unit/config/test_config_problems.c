@@ -9,7 +9,7 @@
     "name, view, stages, operator, blur, norm, gain, threshold, colour, morphology, times, "       \
     "erode, mark, "                                                                                \
     "thresholds, low, high, polygon, mask, left, right, codec, encoder, governor, bitrate_kbps, "  \
-    "keyframe_s, "                                                                                 \
+    "jpeg_quality, keyframe_s, "                                                                   \
     "allow"
 #define VIEWS                                                                                      \
     "\"camera\", \"gray\", \"edges\", \"binary\", \"canny\", \"motion\", \"overlay\", "            \
@@ -199,12 +199,24 @@ TEST(test_unknown_words_get_the_list_and_the_nearest)
          "cameras[0].views[0].operator: got \"sharr\", allowed: \"sobel\", \"sobel5\", "
          "\"scharr\", \"prewitt\"; did you mean \"scharr\"?"},
         {"cameras = ( { views = ( { codec = \"h266\"; } ); } );",
-         "cameras[0].views[0].codec: got \"h266\", allowed: \"h264\", \"h265\"; did you mean "
-         "\"h264\"?"},
+         "cameras[0].views[0].codec: got \"h266\", allowed: \"h264\", \"h265\", "
+         "\"mjpeg\"; did you mean \"h264\"?"},
+        {"cameras = ( { views = ( { codec = \"mjpeg\"; jpeg_quality = 96; } ); } );",
+         "cameras[0].views[0].jpeg_quality: got 96, allowed: an integer from 1 to 95 "
+         "(percent)"},
+        {"cameras = ( { width = 2592; height = 1944; views = ( { codec = \"mjpeg\"; } ); } );",
+         "cameras[0].views[0].codec: got \"mjpeg\" of a view of 2592x1944 pixels, allowed: of at "
+         "most 2040x2040, for RTP carries no larger JPEG"},
+        {"cameras = ( { views = ( { view = \"split\"; codec = \"mjpeg\"; } ); } );",
+         "cameras[0].views[0].codec: got \"mjpeg\" of a view of 2560x720 pixels, allowed: of at "
+         "most 2040x2040, for RTP carries no larger JPEG"},
+        {"cameras = ( { views = ( { encoder = \"turbojpeg\"; } ); } );",
+         "cameras[0].views[0].encoder: got \"turbojpeg\", which makes MJPEG; allowed: \"auto\" or "
+         "one that makes this view's codec"},
         {"cameras = ( { views = ( { encoder = \"x264\"; } ); } );",
          "cameras[0].views[0].encoder: got \"x264\", allowed: \"auto\", \"nvv4l2h264enc\", "
          "\"v4l2h264enc\", \"x264enc\", \"openh264enc\", \"nvv4l2h265enc\", \"v4l2h265enc\", "
-         "\"x265enc\"; did you mean \"x264enc\"?"},
+         "\"x265enc\", \"turbojpeg\"; did you mean \"x264enc\"?"},
         {"cameras = ( { views = ( { codec = \"h265\"; encoder = \"x264enc\"; } ); } );",
          "cameras[0].views[0].encoder: got \"x264enc\", which makes H.264; allowed: \"auto\" or "
          "one "

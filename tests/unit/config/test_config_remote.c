@@ -40,6 +40,7 @@ static const char *const may[] = {
     "cameras.views.encoder",
     "cameras.views.governor",
     "cameras.views.bitrate_kbps",
+    "cameras.views.jpeg_quality",
     "cameras.views.keyframe_s",
     "cameras.regions",
     "cameras.regions.polygon",

@@ -67,7 +67,7 @@ TEST(test_refused_view_keys_say_what_is_allowed)
          "colour, morphology, times, erode, mark, thresholds, low, high, polygon, mask, left, "
          "right, "
          "codec, encoder, governor, "
-         "bitrate_kbps, keyframe_s, allow"},
+         "bitrate_kbps, jpeg_quality, keyframe_s, allow"},
     };
     struct config_view *view = NULL;
     struct error error = {0};

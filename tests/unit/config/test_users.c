@@ -19,7 +19,7 @@ static void refuse(const char *text, size_t length, int code, const char *expect
     struct users *users = NULL;
     struct error error;
 
-    assert_int_equal(users_parse(text, length, "u", &error, &users), code);
+    assert_int_equal(users_parse(USERS_PASSWORDS, text, length, "u", &error, &users), code);
     assert_string_equal(error.text, expected);
     assert_null(users);
 }
@@ -31,7 +31,7 @@ TEST(test_a_file_has_a_line_a_user_and_comments)
                                "o:operator:" MD5 ":" SHA256;
     struct users *users = NULL;
 
-    assert_int_equal(users_parse(text, strlen(text), "u", NULL, &users), 0);
+    assert_int_equal(users_parse(USERS_PASSWORDS, text, strlen(text), "u", NULL, &users), 0);
     assert_int_equal(users->count, 3);
     assert_string_equal(users->list[0].name, "Mufasa");
     assert_int_equal(users->list[0].role, CONFIG_ROLE_VIEWER);
@@ -100,7 +100,7 @@ TEST(test_there_are_at_most_256_users)
     for (unsigned i = 0; i < 256; i++) {
         g_string_append_printf(text, "u%u:viewer:" MD5 ":" SHA256 "\n", i);
     }
-    assert_int_equal(users_parse(text->str, text->len, "u", NULL, &users), 0);
+    assert_int_equal(users_parse(USERS_PASSWORDS, text->str, text->len, "u", NULL, &users), 0);
     assert_int_equal(users->count, 256);
     users_free(users);
     g_string_append(text, MUFASA);
@@ -141,7 +141,7 @@ static void read_file(const struct place *place, int code, const char *format)
     struct users *users = NULL;
     struct error error = {0};
 
-    assert_int_equal(users_read(place->path, &error, &users), code);
+    assert_int_equal(users_read(USERS_PASSWORDS, place->path, &error, &users), code);
     if (code < 0) {
         g_auto(GStrv) parts = g_strsplit(format, "PATH", -1);
 
@@ -206,13 +206,13 @@ TEST(test_the_systemd_credential_stands_in_for_a_file_that_is_not_named)
     config.rtsp.users = (char[]){""};
     make_place(&place);
     setenv("CREDENTIALS_DIRECTORY", place.folder, 1);
-    assert_null(users_path(&config));
+    assert_null(users_path(USERS_PASSWORDS, &config));
     write_file(&place, MUFASA, strlen(MUFASA), 0440); // as an access list shows
-    _cleanup_(cleanup_free) char *credential = users_path(&config);
+    _cleanup_(cleanup_free) char *credential = users_path(USERS_PASSWORDS, &config);
     assert_string_equal(credential, place.path);
     read_file(&place, 0, NULL);
     config.rtsp.users = (char[]){"/etc/edged/rtsp.users"};
-    _cleanup_(cleanup_free) char *named = users_path(&config);
+    _cleanup_(cleanup_free) char *named = users_path(USERS_PASSWORDS, &config);
     assert_string_equal(named, "/etc/edged/rtsp.users");
     unsetenv("CREDENTIALS_DIRECTORY");
     drop_place(&place);

@@ -138,7 +138,7 @@ TEST(test_a_file_without_users_lets_nobody_in)
 
     bed_init(&bed, NULL);
     bed_write_users(&bed, "# nobody yet\n");
-    assert_int_equal(account_read_users(bed.config, &error, &users), 0);
+    assert_int_equal(account_read_users(USERS_PASSWORDS, bed.config, &error, &users), 0);
     account_take_users(bed.account, bed.config, users);
     assert_true(account_has_users(bed.account));
     client.from = "127.0.0.1";
@@ -157,7 +157,7 @@ static void reload(struct account_bed *bed, char *text)
     struct error error;
 
     bed_write_users(bed, text);
-    assert_int_equal(account_read_users(bed->config, &error, &users), 0);
+    assert_int_equal(account_read_users(USERS_PASSWORDS, bed->config, &error, &users), 0);
     account_take_users(bed->account, bed->config, users);
     g_free(text);
 }
@@ -221,7 +221,7 @@ TEST(test_a_file_that_is_gone_is_an_error)
 
     bed_init(&bed, NULL);
     unlink(bed.path);
-    assert_int_equal(account_read_users(bed.config, &error, &users), -ENOENT);
+    assert_int_equal(account_read_users(USERS_PASSWORDS, bed.config, &error, &users), -ENOENT);
     assert_non_null(strstr(error.text, "rtsp.users: cannot read \"/tmp/edged-users-"));
     bed_finish(&bed);
 }

@@ -235,7 +235,8 @@ TEST(test_replies_that_are_no_good_are_told_apart, setup, teardown)
     } bad[] = {
         {"", "speaks no HTTP"},
         {"SSH-2.0-OpenSSH_9.2\r\n\r\n", "speaks no HTTP"},
-        {"HTTP/1.1 404 Not Found\r\n\r\n{\"error\": \"no such page\"}", "status 404: {\"error\""},
+        {"HTTP/1.1 404 Not Found\r\n\r\n{\"error\": \"no such page\"}", "status 404: no such page"},
+        {"HTTP/1.1 404 Not Found\r\n\r\nnowhere", "status 404: nowhere"},
         {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n{}", "cut short"},
     };
     struct fixture *fixture = *state;

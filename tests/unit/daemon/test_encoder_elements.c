@@ -26,7 +26,10 @@ static void check_retuning(struct fixture *fixture)
     fixture->settings.keyframe_frames = 1000;
     struct encoder *encoder = make(fixture);
     size_t many = encode_noise(fixture, encoder, 40);
-    encoder_retune(encoder, 1000, 10);
+    struct encoder_settings other = fixture->settings;
+    other.bitrate_kbps = 1000;
+    other.keyframe_frames = 10;
+    encoder_retune(encoder, &other);
     encode_noise(fixture, encoder, 20); // until the element is at its new rate
     assert_true(encode_noise(fixture, encoder, 40) * 2 < many);
     for (unsigned n = 0; n < 100; n++) {

@@ -121,11 +121,12 @@ static inline void pause_all(struct pause_bed *bed)
 }
 
 // After a pause of one's own nothing has moved, while the other goes on; on the CPU, where both go
-// on from the same gray of the frame before, the pause is none. Nothing has moved in both when the
-// frames have ended in between, or nobody watched.
+// on from the same gray of the frame before if the threshold is fixed, the pause is none. Nothing
+// has moved in both when the frames have ended in between, or nobody watched.
 static inline void pause_check_all(struct pause_bed *bed)
 {
-    bool same_gray = !view_is_on_gpu(bed->paused);
+    bool same_gray =
+        !view_is_on_gpu(bed->paused) && bed->settings->threshold != CONFIG_THRESHOLD_OTSU;
 
     pause_see(bed, 0, -1, -1);
     pause_see(bed, 1, 0, 0);

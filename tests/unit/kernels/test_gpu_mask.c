@@ -1,9 +1,9 @@
 // Views with masks on the GPU, beside the CPU's: all that may have one are the GPU's.
 #include "tests/unit/kernels/gpu_view_bed.h"
 
-#include "kernels/graph/gpu_runner.h"
 #include "kernels/graph/graph.h"
 #include "kernels/graph/plan.h"
+#include "kernels/graph/runner.h"
 
 #define CORNERS 4
 #define FRAMES 2
@@ -151,22 +151,22 @@ TEST(test_only_the_mask_comes_in_between)
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct view_setup setup = {.settings = &views[cases[i].view], .input = &layout};
         struct mask_plane *mask = NULL;
-        struct gpu_runner runner;
+        struct runner runner;
         char names[128] = "";
         struct plan plan;
 
         frame_layout_init(&layout, pixel_format_by_name(cases[i].format), 64, 48, 1);
         plan = plan_make(setup.settings, layout.format, VIEW_OUTPUT_STREAM);
         assert_int_equal(plan_load_mask(&plan, &setup, NULL, &mask), 0);
-        assert_int_equal(gpu_runner_init(&runner, bed.gpu, &plan, &layout, false, NULL), 0);
+        assert_int_equal(runner_init_plan(&runner, bed.gpu, &plan, &layout, false, NULL), 0);
         for (unsigned k = 0; k < runner.count; k++) {
             size_t length = strlen(names);
 
             snprintf(names + length, sizeof names - length, "%s%s", k > 0 ? " " : "",
-                     runner.stages[k].ops->name);
+                     runner.gpu_stages[k].ops->name);
         }
         assert_string_equal(names, cases[i].stages);
-        gpu_runner_finish(&runner);
+        runner_finish(&runner);
         mask_plane_unref(mask);
     }
     gpu_view_bed_finish(&bed);

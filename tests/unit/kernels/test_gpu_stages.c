@@ -1,5 +1,5 @@
 // Which kernels the stages of a view become on the GPU. What they compute is check_gpu's.
-#include "kernels/graph/gpu_runner.h"
+#include "kernels/graph/runner.h"
 #include "tests/unit/kernels/gpu_view_bed.h"
 
 // The kernels of a view of pictures in `format`, in their order.
@@ -7,21 +7,21 @@ static void assert_kernels(const struct gpu_view_bed *bed, const struct config_v
                            const char *format, const char *expected)
 {
     struct frame_layout layout;
-    struct gpu_runner runner;
+    struct runner runner;
     char names[128] = "";
     struct plan plan;
 
     frame_layout_init(&layout, pixel_format_by_name(format), 64, 48, 1);
     plan = plan_make(settings, layout.format, VIEW_OUTPUT_STREAM);
-    assert_int_equal(gpu_runner_init(&runner, bed->gpu, &plan, &layout, false, NULL), 0);
+    assert_int_equal(runner_init_plan(&runner, bed->gpu, &plan, &layout, false, NULL), 0);
     for (unsigned i = 0; i < runner.count; i++) {
         size_t length = strlen(names);
 
         snprintf(names + length, sizeof names - length, "%s%s", i > 0 ? " " : "",
-                 runner.stages[i].ops->name);
+                 runner.gpu_stages[i].ops->name);
     }
     assert_string_equal(names, expected);
-    gpu_runner_finish(&runner);
+    runner_finish(&runner);
 }
 
 TEST(test_stages_share_a_launch_where_they_can)

@@ -1,7 +1,7 @@
 // Views beside a GPU that does not compute them: they are the CPU's, on the GPU's memory. Plans
 // that no kernel begins, goes on with or ends.
 #include "kernels/gpu/gpu_memory.h"
-#include "kernels/graph/gpu_runner.h"
+#include "kernels/graph/runner.h"
 #include "kernels/graph/view.h"
 
 #include "tests/unit/fake_gpu.h"
@@ -84,13 +84,13 @@ TEST(test_a_plan_without_a_kernel_is_refused)
             .steps = {plan_step(kinds[i][0], &settings), plan_step(kinds[i][1], &settings)},
             .count = 2};
         struct error error = {0};
-        struct gpu_runner runner;
+        struct runner runner;
 
-        assert_false(gpu_runner_supports(&plan, &bed.input->layout));
-        assert_int_equal(gpu_runner_init(&runner, bed.gpu, &plan, &bed.input->layout, true, &error),
-                         -ENOTSUP);
+        assert_false(runner_supports(&plan, &bed.input->layout));
+        assert_int_equal(
+            runner_init_plan(&runner, bed.gpu, &plan, &bed.input->layout, true, &error), -ENOTSUP);
         assert_string_equal(error.text, "this view has no CUDA kernel");
-        gpu_runner_finish(&runner);
+        runner_finish(&runner);
     }
     bed_finish(&bed);
 }

@@ -1,0 +1,51 @@
+// Who may ask for what over HTTP.
+//
+// A program proves its user with each request, by Digest, inside TLS also by Basic, or is known by
+// its token (account.h). A browser logs in once and then has a cookie (sessions.h). Without users
+// clients on this machine read; to change something a program needs a token and a person opens the
+// link that `edgectl page` prints. auth = "none" lets everybody read.
+//
+// A browser may send a request because a page of somebody else's tells it to. So without users only
+// requests to a loopback address or "localhost" are answered, because any other name may be made to
+// lead here; and a change that a browser asks for has to come from a page of this server's, which
+// the headers Origin and Sec-Fetch-Site tell. A request with neither of them and no cookie comes
+// from a program.
+#pragma once
+
+#include "daemon/front/account/sessions.h"
+#include "daemon/front/http/http_reply.h"
+
+#define ACCESS_COOKIE "edged"
+// For struct http_route: everybody who reaches the server may ask.
+#define ACCESS_EVERYBODY ((enum config_role)(-1))
+
+struct http_access {
+    struct account *account;   // borrowed; NULL: there are no users
+    struct sessions *sessions; // borrowed
+    bool is_local;             // by the control socket: everyone who can open it may do all
+    bool encrypted;
+};
+
+// Replies 400, 401, 403 or 429 to a request that may not be done by who sends it, and sets
+// *ret_refused. `role` is the least that may ask, or ACCESS_EVERYBODY. Who the client is stands in
+// the request's login then; for ACCESS_EVERYBODY only the cookie is looked at. `changes`: the
+// request is to change something.
+CONTROL_RESULT access_check(const struct http_access *access, enum config_role role, bool changes,
+                            const struct http_request *request, bool *ret_refused);
+// What the client of an allowed request may watch.
+enum config_role access_role(const struct http_access *access, const struct http_request *request);
+// Whether it may do what wants an operator.
+bool access_can_change(const struct http_access *access, const struct http_request *request);
+// The session of a request's cookie; NULL: it has none. Borrowed until the next call.
+const struct account_login *access_session(const struct http_access *access,
+                                           const struct http_request *request);
+bool access_is_loopback(const struct http_request *request); // whether it comes from this machine
+// Whether a password may be sent: inside TLS, or from this machine.
+bool access_is_private(const struct http_access *access, const struct http_request *request);
+// Replies what account_check() says of a request that is not allowed. `by_form`: the browser shall
+// not ask for a password by a prompt of its own.
+CONTROL_RESULT access_refuse(const struct http_request *request,
+                             const struct account_answer *answer, bool by_form);
+// Of a header; NULL: it is not there.
+const char *http_header_of(const struct http_request *request, const char *name);
+bool http_is_read(const struct http_request *request);

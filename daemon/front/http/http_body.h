@@ -1,0 +1,19 @@
+// What stands in the body of a request. Anybody may send one, so nothing in it is trusted.
+#pragma once
+
+#include "config/base.h"
+
+#include <json-glib/json-glib.h>
+
+#define HTTP_BODY_DEPTH 32 // of objects and arrays in each other
+
+// Parses a JSON object (RFC 8259) nested HTTP_BODY_DEPTH deep at most, because json-glib calls
+// itself for each level. -EINVAL, with what is allowed in `error`. The caller json_object_unref()s
+// it.
+int http_body_object(const char *text, size_t size, struct error *error, JsonObject **ret_object);
+// A member of the object that is a string; NULL: it is none, or not there. Borrowed from it.
+const char *http_body_string(JsonObject *object, const char *name);
+
+// A field of a form (application/x-www-form-urlencoded), decoded; NULL: it is not there, or is not
+// UTF-8. The caller g_free()s it.
+char *http_body_field(const char *text, size_t size, const char *name);
