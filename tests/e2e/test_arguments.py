@@ -6,8 +6,8 @@ import pytest
 
 from daemon import BUILD, EDGECTL, PATIENCE_S, environment
 
-COMMANDS = ["setup", "status", "top", "reload", "set", "unset", "diff", "passwd", "token", "page", "watch",
-            "process", "events", "bench", "doctor", "support", "tune"]
+COMMANDS = ["setup", "status", "top", "snapshot", "reload", "set", "unset", "diff", "passwd", "token", "page",
+            "watch", "process", "events", "bench", "doctor", "support", "tune"]
 EVERY = [[BUILD / "edged"], [BUILD / "edged-camera"], [EDGECTL], *([EDGECTL, name] for name in COMMANDS)]
 
 
