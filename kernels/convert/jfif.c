@@ -61,8 +61,8 @@ static struct factors factors_of(const struct frame_layout *picture)
 // Samples of one kind in a plane: `step` bytes from each to the next in its row.
 struct samples {
     const uint8_t *first;
-    size_t stride, step;
-    uint32_t columns, rows;
+    size_t stride;
+    uint32_t step, columns, rows;
 };
 
 static struct samples samples_of(const struct frame *picture, unsigned plane, unsigned offset)
@@ -100,23 +100,24 @@ SIMD_INLINE void average(const uint8_t *const *rows, size_t step, unsigned shift
     }
 }
 
-// A case for each, so that the compiler knows the distances.
+#define AVERAGE_CASE(step, shift)                                                                  \
+    case 2 * (shift) + (step):                                                                     \
+        average(rows, step, shift, count, output);                                                 \
+        break
+
+// A case for each, so that the compiler knows the distances. Luma of the whole picture is copied.
 SIMD_CLONES
-static void average_whole(const uint8_t *const *rows, size_t step, unsigned shift, size_t count,
+static void average_whole(const uint8_t *const *rows, unsigned step, unsigned shift, size_t count,
                           uint8_t *restrict output)
 {
-    switch (2 * shift + (unsigned)step) {
-    case 2 * 0 + 2:
-        average(rows, 2, 0, count, output);
-        return;
-    case 2 * 1 + 1:
-        average(rows, 1, 1, count, output);
-        return;
-    case 2 * 1 + 2:
-        average(rows, 2, 1, count, output);
-        return;
-    default:
-        average(rows, step, shift, count, output);
+    switch (2 * shift + step) {
+        AVERAGE_CASE(2, 0);
+        AVERAGE_CASE(1, 1);
+        AVERAGE_CASE(2, 1);
+        AVERAGE_CASE(1, 2);
+        AVERAGE_CASE(2, 2);
+        AVERAGE_CASE(1, 3);
+        AVERAGE_CASE(2, 3);
     }
 }
 
