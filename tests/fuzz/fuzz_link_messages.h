@@ -22,6 +22,9 @@ static inline size_t fuzz_struct_size(uint8_t type)
         return sizeof(struct link_telemetry);
     case LINK_EVENT:
         return sizeof(struct link_event);
+    case LINK_JPEG:
+        return sizeof(struct link_jpeg);
+    case LINK_SNAPSHOT:
     case LINK_ENCODER_HUNG:
         return sizeof(uint32_t);
     default:
