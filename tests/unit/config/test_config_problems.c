@@ -8,8 +8,8 @@
 #define VIEW_KEYS                                                                                  \
     "name, view, stages, operator, blur, norm, gain, threshold, colour, morphology, times, "       \
     "erode, mark, "                                                                                \
-    "thresholds, low, high, polygon, mask, left, right, codec, encoder, governor, bitrate_kbps, "  \
-    "jpeg_quality, keyframe_s, "                                                                   \
+    "thresholds, low, high, polygon, mask, label, left, right, codec, encoder, governor, "         \
+    "bitrate_kbps, jpeg_quality, keyframe_s, "                                                     \
     "allow"
 #define VIEWS                                                                                      \
     "\"camera\", \"gray\", \"edges\", \"binary\", \"canny\", \"motion\", \"overlay\", "            \
@@ -163,7 +163,7 @@ TEST(test_unknown_keys_get_the_nearest_or_all)
         {"cameras = ( { views = ( { bitrate = 1; } ); } );",
          "cameras[0].views[0].bitrate: unknown key, did you mean \"bitrate_kbps\"?"},
         {"rtsp = { broadcasting = true; };",
-         "rtsp.broadcasting: unknown key, allowed: address, auth, users, port, plain, "
+         "rtsp.broadcasting: unknown key, allowed: address, auth, users, tokens, port, plain, "
          "tls_port, certificate, key, limits, multicast"},
         {"cameras = ( { views = ( { zoom = 3; } ); } );",
          "cameras[0].views[0].zoom: unknown key, allowed: " VIEW_KEYS},
