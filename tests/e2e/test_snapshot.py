@@ -101,6 +101,29 @@ def test_a_snapshot_shows_the_view_that_it_is_of(snapped):
         f"/front/{view}": 0 for view in ("edges", "gray", "plain", "moves")}
 
 
+def test_snapshots_are_what_edgectl_process_makes(snapped, tmp_path):
+    """Of one picture, but for what quantization and half the chroma take."""
+    still = tmp_path / "still.png"
+    noise = np.random.default_rng(7).integers(0, 256, (12, 20, 3), np.uint8)
+    cv2.imwrite(str(still), cv2.resize(noise, (WIDTH, HEIGHT), interpolation=cv2.INTER_CUBIC))
+    views = [{"name": view, "view": view, "jpeg_quality": 95}
+             for view in ("camera", "gray", "edges", "canny", "overlay", "direction")]
+    server = snapped(
+        source="gstreamer", views=views,
+        pipeline=f"filesrc location={still} ! pngdec ! imagefreeze is-live=true ! videoconvert ! "
+        "video/x-raw,format=BGRx,framerate=10/1")
+    for view in (view["name"] for view in views):
+        made = tmp_path / f"{view}.png"
+        subprocess.run([daemon.EDGECTL, "process", "--view", view, still, made], check=True,
+                       env=daemon.environment(), timeout=daemon.PATIENCE_S)
+        picture, _ = snapshot(server, f"?view={view}")
+        expected = cv2.imread(str(made), cv2.IMREAD_COLOR)
+        assert picture.shape == expected.shape
+        psnr = pattern.psnr_db(picture, expected)
+        print(f"{view}: {psnr:.1f} dB")
+        assert psnr >= 34
+
+
 def test_smaller_snapshots_are_means_of_the_whole_one(snapped, tmp_path):
     """Of a picture that stays the same."""
     still = tmp_path / "still.png"
