@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define CAMERA_LINK_QUEUE_BYTES (1u << 20)
+#define TUNE_MAX_US 1e9              // no kernel may take that long
 #define AHEAD_MAX_NS (10 * NS_PER_S) // how far from now a frame's time may be
 #define SNAPSHOT_NS NS_PER_S         // after which one that has not come is asked for again
 
@@ -207,10 +208,25 @@ static int handle_video(struct camera_link *link, struct link_message *message)
     return 0;
 }
 
+// One that a configuration can have, or nothing.
+static bool is_block(const struct link_block *block)
+{
+    return block->x >= 0 && block->x <= CONFIG_BLOCK_THREADS_MAX && block->y >= 0 &&
+           block->y <= CONFIG_BLOCK_THREADS_MAX && (block->x > 0) == (block->y > 0) &&
+           block->x * block->y <= CONFIG_BLOCK_THREADS_MAX && block->rows >= 0 &&
+           block->rows <= CONFIG_ROWS_MAX;
+}
+
+static bool is_time(double us)
+{
+    return us >= 0 && us < TUNE_MAX_US;
+}
+
 static bool is_progress(const struct link_tune_progress *progress)
 {
     return progress->kind <= LINK_TUNE_FAILED && progress->kernel < CONFIG_KERNEL_COUNT &&
-           progress->us >= 0 && progress->best_us >= 0 && progress->share >= 0 &&
+           is_block(&progress->block) && is_block(&progress->best) && is_block(&progress->set) &&
+           is_time(progress->us) && is_time(progress->best_us) && progress->share >= 0 &&
            progress->share <= 1;
 }
 
