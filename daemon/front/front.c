@@ -261,44 +261,6 @@ static char *reload_and_tell(void *context)
     return reload_verdict_json(&front->verdict);
 }
 
-// Later changes keep them.
-static void note_block(struct front *front, enum config_kernel kernel,
-                       const struct config_block *block)
-{
-    const char *name = config_kernel_name(kernel);
-    char path[64], value[32];
-
-    if (block->x) {
-        snprintf(path, sizeof path, "kernels.%s.block", name);
-        snprintf(value, sizeof value, "[%d, %d]", block->x, block->y);
-        live_note(&front->live, path, value);
-    }
-    if (block->rows) {
-        snprintf(path, sizeof path, "kernels.%s.rows", name);
-        snprintf(value, sizeof value, "%d", block->rows);
-        live_note(&front->live, path, value);
-    }
-}
-
-// From now on until other values come, by a reload for instance.
-static void set_blocks(void *context, const struct config_block *blocks)
-{
-    struct front *front = context;
-    const struct config before = *front->config; // all but the blocks stays where it is
-
-    for (size_t i = 0; i < CONFIG_KERNEL_COUNT; i++) {
-        struct config_block *block = &front->config->blocks[i];
-
-        block->x = blocks[i].x ? blocks[i].x : block->x;
-        block->y = blocks[i].y ? blocks[i].y : block->y;
-        block->rows = blocks[i].rows ? blocks[i].rows : block->rows;
-        note_block(front, i, &blocks[i]);
-    }
-    for (guint i = 0; i < front->cameras->len; i++) {
-        front_camera_apply(g_ptr_array_index(front->cameras, i), &before, front->config, i);
-    }
-}
-
 static int tune(void *context, const struct tuning_request *request,
                 const struct tuning_reader *reader, struct error *error)
 {
@@ -354,6 +316,19 @@ static void change_config(void *context, struct live_request *request)
     apply_cameras(front, next);
     config_free(front->config);
     front->config = next;
+}
+
+// The blocks that a tune has found are settings as those of PATCH /v1/config.
+static int set_blocks(void *context, const struct config_block *blocks, bool is_kept,
+                      struct error *error)
+{
+    g_autofree char *patch = tuning_patch(blocks);
+    struct live_request request = {.text = patch, .size = strlen(patch), .is_kept = is_kept};
+
+    change_config(context, &request);
+    g_free(request.reply);
+    return request.fault.error.text[0] ? error_set(error, -EINVAL, "%s", request.fault.error.text)
+                                       : 0;
 }
 
 static gboolean on_reload_signal(gpointer data)

@@ -158,11 +158,6 @@ void live_tell(const struct live *live)
     }
 }
 
-void live_note(struct live *live, const char *path, const char *value)
-{
-    config_overrides_set(&live->in_effect, path, value, NULL);
-}
-
 // Changing
 // ---------------------------------------------------------------------
 

@@ -54,8 +54,6 @@ struct live_request {
 // refused.
 void live_change(struct live *live, const struct config *running, struct live_request *request,
                  struct config **ret_config);
-// Notes what came into force in another way, such as `edgectl tune`'s blocks: "[32, 8]".
-void live_note(struct live *live, const char *path, const char *value);
 
 // {"settings": [{key, file, running, kept}]}: what is over the file. The caller g_free()s it.
 char *live_describe(const struct live *live, const struct config *running);

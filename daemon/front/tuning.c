@@ -72,6 +72,31 @@ static void take_choice(struct tuning *tuning, const struct link_tune_progress *
     }
 }
 
+char *tuning_patch(const struct config_block *blocks)
+{
+    GString *patch = g_string_new("{\"kernels\":{");
+    const char *separator = "";
+
+    for (enum config_kernel kernel = 0; kernel < CONFIG_KERNEL_COUNT; kernel++) {
+        const struct config_block *block = &blocks[kernel];
+
+        if (block->x == 0 && block->rows == 0) {
+            continue;
+        }
+        g_string_append_printf(patch, "%s\"%s\":{", separator, config_kernel_name(kernel));
+        if (block->x > 0) {
+            g_string_append_printf(patch, "\"block\":[%d,%d]", block->x, block->y);
+        }
+        if (block->rows > 0) {
+            g_string_append_printf(patch, "%s\"rows\":%d", block->x > 0 ? "," : "", block->rows);
+        }
+        g_string_append_c(patch, '}');
+        separator = ",";
+    }
+    g_string_append(patch, "}}");
+    return g_string_free(patch, FALSE);
+}
+
 static void tell(const struct tuning *tuning, JsonBuilder *json, bool is_last)
 {
     json_builder_end_object(json);
@@ -95,13 +120,14 @@ static void end(struct tuning *tuning, const char *failure, bool applied)
 static gboolean finish(gpointer data)
 {
     struct tuning *tuning = data;
-    bool applies = tuning->apply && tuning->found;
+    bool applies = (tuning->apply || tuning->keep) && tuning->found;
+    struct error error = {0};
 
     tuning->finishing = 0;
-    if (applies) {
-        tuning->set_blocks(tuning->context, tuning->set);
+    if (applies && tuning->set_blocks(tuning->context, tuning->set, tuning->keep, &error) < 0) {
+        applies = false;
     }
-    end(tuning, "", applies);
+    end(tuning, error.text, applies);
     return G_SOURCE_REMOVE;
 }
 
@@ -202,6 +228,7 @@ int tuning_begin(struct tuning *tuning, const GPtrArray *cameras,
     g_strlcpy(tuning->name, front_camera_name(camera), sizeof tuning->name);
     tuning->reader = *reader;
     tuning->apply = request->apply;
+    tuning->keep = request->keep;
     tuning->found = false;
     memset(tuning->set, 0, sizeof tuning->set);
     return 0;

@@ -10,6 +10,7 @@ struct tuning_request {
     const char *camera, *view; // NULL: the first camera, all of its views
     uint32_t kernels;          // a bit for each enum config_kernel; 0: all that the views have
     bool apply;                // put what is found in force
+    bool keep;                 // and keep it over a reload and a restart
     enum config_role role;     // of who asks: cameras and views that it is not shown are not there
 };
 
@@ -25,10 +26,11 @@ struct tuning {
     guint finishing;                   // GLib source id: the process is done; 0: it is not
     char name[40];                     // of the camera
     struct tuning_reader reader;
-    bool apply, found;                            // something that is to be applied
+    bool apply, keep, found;                      // something that is to be applied
     struct config_block set[CONFIG_KERNEL_COUNT]; // 0: nothing
-    // Puts these blocks in force as a reload would; 0 stands for what is in force.
-    void (*set_blocks)(void *context, const struct config_block *blocks);
+    // Changes the settings of these blocks, in which 0 is left alone. An error has its sentence.
+    int (*set_blocks)(void *context, const struct config_block *blocks, bool is_kept,
+                      struct error *error);
     void *context; // of set_blocks
 };
 
@@ -40,3 +42,5 @@ int tuning_begin(struct tuning *tuning, const GPtrArray *cameras,
                  struct error *error);
 // Its reader has gone: nothing is told or changed any more.
 void tuning_stop(struct tuning *tuning);
+// Blocks as the JSON merge patch that sets them; the caller g_free()s it.
+char *tuning_patch(const struct config_block *blocks);

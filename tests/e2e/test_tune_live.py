@@ -86,6 +86,15 @@ def test_a_tune_puts_what_is_faster_in_force_and_viewers_lose_no_frame(board, wa
     server.wait_camera("front", lambda c: blocks(c)["gradient"] == (0, 0, 1))
 
 
+def test_what_a_tune_keeps_outlasts_a_reload(board, tmp_path):
+    server = board("orin-nano", [CAMERA], settings=SLOW, STATE_DIRECTORY=tmp_path)
+    wait_on_gpu(server)
+    *_, kernel, end = tune_until_faster(server, keep=True)
+    assert end["applied"]
+    server.reload()
+    server.wait_camera("front", lambda c: blocks(c)["gradient"][2] == kernel["after"]["rows"])
+
+
 def test_without_apply_a_tune_only_tells(board):
     server = on_board(board, **SLOW)
     *_, kernel, end = tune_until_faster(server, kernels=["gradient"])
@@ -138,7 +147,8 @@ def test_a_camera_that_the_cpu_computes_has_nothing_to_tune(edged):
 @pytest.mark.parametrize("body, status, detail", [
     ("{", 400, "the body is not JSON: "),
     ("[]", 400, "the body is not a JSON object, allowed: one with the keys camera, view,"),
-    ('{"keep": true}', 400, 'got the key "keep", allowed: camera, view, kernels, apply'),
+    ('{"write": true}', 400, 'got the key "write", allowed: camera, view, kernels, apply, keep'),
+    ('{"keep": "yes"}', 400, "keep: got something else, allowed: true, false"),
     ('{"apply": 1}', 400, "apply: got something else, allowed: true, false"),
     ('{"view": 1}', 400, "view: got something else, allowed: a name"),
     ('{"kernels": []}', 400, "kernels: got something else, allowed: a list of gradient, "),

@@ -4,7 +4,7 @@
 #include <json-glib/json-glib.h>
 #include <string.h>
 
-#define KEYS "camera, view, kernels, apply"
+#define KEYS "camera, view, kernels, apply, keep"
 
 // A reply that goes on, owned by its stream.
 struct tune_reply {
@@ -126,6 +126,15 @@ static int read_text(JsonNode *node, const char *key, struct objection *objectio
     return 0;
 }
 
+static int read_flag(JsonNode *node, const char *key, struct objection *objection, bool *ret_flag)
+{
+    if (!JSON_NODE_HOLDS_VALUE(node) || json_node_get_value_type(node) != G_TYPE_BOOLEAN) {
+        return object_to(objection, key, "true, false");
+    }
+    *ret_flag = json_node_get_boolean(node);
+    return 0;
+}
+
 static int read_member(const char *key, JsonNode *node, struct objection *objection,
                        struct tuning_request *request)
 {
@@ -138,15 +147,14 @@ static int read_member(const char *key, JsonNode *node, struct objection *object
     if (strcmp(key, "kernels") == 0) {
         return read_kernels(node, objection, &request->kernels);
     }
-    if (strcmp(key, "apply") != 0) {
-        objection->allowed = KEYS;
-        return error_set(&objection->error, -EINVAL, "got the key \"%.40s\", allowed: " KEYS, key);
+    if (strcmp(key, "apply") == 0) {
+        return read_flag(node, "apply", objection, &request->apply);
     }
-    if (!JSON_NODE_HOLDS_VALUE(node) || json_node_get_value_type(node) != G_TYPE_BOOLEAN) {
-        return object_to(objection, "apply", "true, false");
+    if (strcmp(key, "keep") == 0) {
+        return read_flag(node, "keep", objection, &request->keep);
     }
-    request->apply = json_node_get_boolean(node);
-    return 0;
+    objection->allowed = KEYS;
+    return error_set(&objection->error, -EINVAL, "got the key \"%.40s\", allowed: " KEYS, key);
 }
 
 // An empty body asks for nothing in particular. The texts of the request are those of `parser`.
