@@ -250,6 +250,7 @@ struct config_camera {
     size_t control_count;
     struct config_view *views;
     size_t view_count;
+    bool armed;                    // whether motion in the regions is looked for
     struct config_region *regions; // of motion events
     size_t region_count;
     struct config_privacy *privacy; // what is black, in the flipped picture

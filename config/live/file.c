@@ -101,6 +101,9 @@ static int replace(config_setting_t *parent, const char *name,
     config_t tree;
     int r = -EINVAL;
 
+    if (strchr(override->value, '\n')) { // a line of its own may include a file
+        return -EINVAL;
+    }
     if (asprintf(&text, "value = %s;", override->value) < 0) {
         text = NULL;
         return -ENOMEM;

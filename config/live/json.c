@@ -76,34 +76,40 @@ static void print_value(FILE *file, const struct schema_key *key, const void *ob
 }
 
 static void print_group(FILE *file, const struct schema_group *group, const void *object,
-                        const char *separator);
+                        enum config_role role);
 
-static void print_list(FILE *file, const struct schema_key *key, const void *object)
+static void print_list(FILE *file, const struct schema_key *key, const void *object,
+                       enum config_role role)
 {
     size_t count;
-    const char *elements = schema_get_list(key, object, &count);
+    const char *elements = schema_get_list(key, object, &count), *separator = "";
 
     fputc('{', file);
     for (size_t i = 0; i < count; i++) {
         const char *element = elements + i * key->group->size;
 
-        fputs(i ? "," : "", file);
+        if (config_element_role(key->group, element) > role) {
+            continue;
+        }
+        fputs(separator, file);
         config_print_json_string(file, *(char *const *)element);
         fputs(":{", file);
-        print_group(file, key->group, element, "");
+        print_group(file, key->group, element, role);
         fputc('}', file);
+        separator = ",";
     }
     fputc('}', file);
 }
 
-static void print_key(FILE *file, const struct schema_key *key, const void *object)
+static void print_key(FILE *file, const struct schema_key *key, const void *object,
+                      enum config_role role)
 {
     if (key->type == SCHEMA_GROUP) {
         fputc('{', file);
-        print_group(file, key->group, object, "");
+        print_group(file, key->group, object, role);
         fputc('}', file);
     } else if (key->type == SCHEMA_LIST) {
-        print_list(file, key, object);
+        print_list(file, key, object, role);
     } else if (schema_is_unset(key, object)) {
         fputs("null", file);
     } else {
@@ -117,8 +123,10 @@ static bool is_name(const struct schema_group *group, const struct schema_key *k
 }
 
 static void print_group(FILE *file, const struct schema_group *group, const void *object,
-                        const char *separator)
+                        enum config_role role)
 {
+    const char *separator = "";
+
     for (size_t i = 0; i < group->key_count; i++) {
         const struct schema_key *key = &group->keys[i];
         bool idle = key->used_by && !(key->used_by & SCHEMA_BIT(schema_selected(group, object)));
@@ -127,15 +135,15 @@ static void print_group(FILE *file, const struct schema_group *group, const void
             continue; // the name is that of the member
         }
         fprintf(file, "%s\"%s\":", separator, key->name);
-        print_key(file, key, object);
+        print_key(file, key, object, role);
         separator = ",";
     }
 }
 
-void config_print_json(FILE *file, const struct config *config)
+void config_print_json(FILE *file, const struct config *config, enum config_role role)
 {
     fputc('{', file);
-    print_group(file, &schema_root, config, "");
+    print_group(file, &schema_root, config, role);
     fputc('}', file);
 }
 
@@ -147,10 +155,10 @@ void config_print_json_at(FILE *file, const struct config *config, const char *p
         fputs("null", file);
     } else if (place.element) {
         fputc('{', file);
-        print_group(file, place.key->group, place.object, "");
+        print_group(file, place.key->group, place.object, CONFIG_ROLE_ADMIN);
         fputc('}', file);
     } else {
-        print_key(file, place.key, place.object);
+        print_key(file, place.key, place.object, CONFIG_ROLE_ADMIN);
     }
 }
 

@@ -57,6 +57,7 @@ struct config_place {
     const void *object;  // that the key's value is in; NULL: an element on the way is not there
     const char *element; // the path ends in this name of an element of the list `key`, in the path;
                          // NULL: it ends in the key
+    enum config_role role; // the least that is shown all elements on the way
 };
 
 // Finds a place, whether its value is there or not: of an element that may be made, a region, the
@@ -65,9 +66,13 @@ struct config_place {
 int config_find(const struct config *config, const char *path, struct error *error,
                 struct config_place *ret_place);
 
-// Writes all values as JSON: cameras, views and regions are objects by their names. Secrets are
-// hidden (config/redact.h).
-void config_print_json(FILE *file, const struct config *config);
+// Writes all values as JSON, but of the views that `role` may not watch and of cameras that have
+// only such: cameras, views and regions are objects by their names. Secrets are hidden
+// (config/redact.h).
+void config_print_json(FILE *file, const struct config *config, enum config_role role);
+// The least role that is shown an element of a list of the group: of a view, who may watch it; of a
+// camera, who may watch one of its views.
+enum config_role config_element_role(const struct schema_group *group, const void *element);
 // The same of a place in `config`; null if nothing is there.
 void config_print_json_at(FILE *file, const struct config *config, const char *path);
 char *config_json_at(const struct config *config, const char *path); // as a text, to be freed
@@ -90,12 +95,12 @@ struct config_fault {
 
 // Reads a JSON merge patch (RFC 7396) for `config` into `ret_overrides`, {0} at first, and the
 // paths that go back to what the file says into `ret_resets` (their values mean nothing). Only keys
-// that may be changed over the network are taken. -EBADMSG: no JSON, or a key for the second time;
-// -EPERM: a key that may not be changed; -ENOENT: no such key, camera or view; -EINVAL: a value
-// that cannot be one; -ENOMEM. Values are checked when they are loaded.
-int config_patch_read(const struct config *config, const char *text, size_t size,
-                      struct config_fault *fault, struct config_overrides *ret_overrides,
-                      struct config_overrides *ret_resets);
+// that may be changed over the network are taken, of what `role` is shown. -EBADMSG: no JSON, or a
+// key for the second time; -EPERM: a key that may not be changed; -ENOENT: no such key, camera or
+// view; -EINVAL: a value that cannot be one; -ENOMEM. Values are checked when they are loaded.
+int config_patch_read(const struct config *config, enum config_role role, const char *text,
+                      size_t size, struct config_fault *fault,
+                      struct config_overrides *ret_overrides, struct config_overrides *ret_resets);
 
 static inline void cleanup_overrides(struct config_overrides *overrides)
 {

@@ -14,6 +14,7 @@
 
 struct reader {
     const struct config *config;
+    enum config_role role; // of who asks
     const char *at, *end;
     struct config_fault *fault;
     struct config_overrides *overrides, *resets;
@@ -299,6 +300,8 @@ static int read_member(struct reader *reader, const char *name)
         r = fail(reader, -ENOENT, "unknown key");
     } else if (config_find(reader->config, reader->path, &error, &place) < 0) {
         r = fail(reader, -ENOENT, "%s", error.text);
+    } else if (place.role > reader->role) {
+        r = fail(reader, -ENOENT, "got \"%.64s\", which is not there for this user", name);
     } else {
         r = read_place(reader, &place);
     }
@@ -328,11 +331,12 @@ static int read_members(struct reader *reader)
     return r < 0 || take(reader, '}') ? r : refuse_text(reader, "\",\" or \"}\"");
 }
 
-int config_patch_read(const struct config *config, const char *text, size_t size,
-                      struct config_fault *fault, struct config_overrides *ret_overrides,
-                      struct config_overrides *ret_resets)
+int config_patch_read(const struct config *config, enum config_role role, const char *text,
+                      size_t size, struct config_fault *fault,
+                      struct config_overrides *ret_overrides, struct config_overrides *ret_resets)
 {
     struct reader reader = {.config = config,
+                            .role = role,
                             .at = text,
                             .end = text + size,
                             .fault = fault,

@@ -31,6 +31,23 @@ static int refuse_key(const struct schema_group *group, const char *name, struct
     return error_set(error, -ENOENT, "unknown key, allowed: %s", list);
 }
 
+enum config_role config_element_role(const struct schema_group *group, const void *element)
+{
+    const struct config_camera *camera = element;
+    enum config_role least = CONFIG_ROLE_ADMIN;
+
+    if (group == &schema_view) {
+        return config_view_role(element);
+    }
+    for (size_t i = 0; group == &schema_camera && i < camera->view_count; i++) {
+        enum config_role role = config_view_role(&camera->views[i]);
+
+        least = role < least ? role : least;
+    }
+    return group == &schema_camera ? least : CONFIG_ROLE_VIEWER;
+}
+
+// Names what an operator may see, who is the least that may ask.
 static int refuse_element(const struct schema_key *key, const void *object, const char *name,
                           struct error *error)
 {
@@ -39,10 +56,13 @@ static int refuse_element(const struct schema_key *key, const void *object, cons
     char list[400] = "";
 
     for (size_t i = 0; i < count; i++) {
+        const char *element = elements + i * key->group->size;
         size_t length = strlen(list);
 
-        snprintf(list + length, sizeof list - length, "%s%s", i ? ", " : "",
-                 name_of(elements + i * key->group->size));
+        if (config_element_role(key->group, element) <= CONFIG_ROLE_OPERATOR) {
+            snprintf(list + length, sizeof list - length, "%s%s", length ? ", " : "",
+                     name_of(element));
+        }
     }
     return error_set(error, -ENOENT, "got \"%.64s\", allowed: %s", name, list);
 }
@@ -106,6 +126,11 @@ int config_find(const struct config *config, const char *path, struct error *err
             place.object = find_element(place.key, list, part);
             if (!place.object && !(place.key->remote && schema_name_rule.accepts(part))) {
                 return refuse_element(place.key, list, part, error);
+            }
+            if (place.object) {
+                enum config_role role = config_element_role(place.key->group, place.object);
+
+                place.role = role > place.role ? role : place.role;
             }
             inside = place.key->group;
         }

@@ -204,6 +204,10 @@ static const struct schema_key camera_keys[] = {
      .maximum = 16, .count_offset = offsetof(struct config_camera, view_count),
      .group = &schema_view, .default_note = "one view \"edges\"",
      .help = "The streams made of this camera."},
+    {"armed", SCHEMA_BOOLEAN, .remote = true, CAMERA_FIELD(armed), .cost = CONFIG_COST_FRAME,
+     .default_text = "true",
+     .help = "Whether motion in the regions becomes events. With false nothing is measured, and "
+             "status shows no regions."},
     {"regions", SCHEMA_LIST, .remote = true, CAMERA_FIELD(regions), .cost = CONFIG_COST_FRAME,
      .minimum = 0, .maximum = 8, .count_offset = offsetof(struct config_camera, region_count),
      .group = &schema_region, .default_note = "none",

@@ -55,7 +55,7 @@ const struct schema_group schema_region = {
 
 #define PRIVACY_FIELD(member) .offset = offsetof(struct config_privacy, member)
 static const struct schema_key privacy_keys[] = {
-    {"name", SCHEMA_STRING, .remote = true, PRIVACY_FIELD(name), .rule = &schema_name_rule,
+    {"name", SCHEMA_STRING, PRIVACY_FIELD(name), .rule = &schema_name_rule,
      .default_note = "\"privacy\" and the place in the list, counted from 0",
      .help = "What the part is called; unique in its camera."},
     {"polygon", SCHEMA_POINTS, .remote = true, PRIVACY_FIELD(polygon), .minimum = 3, .maximum = 64,

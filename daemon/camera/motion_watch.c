@@ -128,8 +128,8 @@ static bool is_measured(const struct motion_watch *watch, const struct config_ca
 
 void motion_watch_set_camera(struct motion_watch *watch, const struct config_camera *camera)
 {
-    size_t count =
-        camera->region_count < LINK_REGIONS_MAX ? camera->region_count : LINK_REGIONS_MAX;
+    size_t wanted = camera->armed ? camera->region_count : 0;
+    size_t count = wanted < LINK_REGIONS_MAX ? wanted : LINK_REGIONS_MAX;
     struct trigger triggers[LINK_REGIONS_MAX] = {0};
     bool measured = watch->meter && count == watch->count;
 

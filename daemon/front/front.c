@@ -274,7 +274,7 @@ static void stop_tune(void *context)
     tuning_stop(&((struct front *)context)->tuning);
 }
 
-static char *describe_config(void *context, enum control_config what)
+static char *describe_config(void *context, enum control_config what, enum config_role role)
 {
     const struct front *front = context;
     char *text = NULL;
@@ -282,13 +282,13 @@ static char *describe_config(void *context, enum control_config what)
     FILE *file;
 
     if (what == CONTROL_CONFIG_SETTINGS) {
-        return live_describe(&front->live, front->config);
+        return live_describe(&front->live, front->config, role);
     }
     file = open_memstream(&text, &size);
     if (file && what == CONTROL_CONFIG_SCHEMA) {
         config_print_schema(file);
     } else if (file) {
-        config_print_json(file, front->config);
+        config_print_json(file, front->config, role);
     }
     if (file) {
         fclose(file);

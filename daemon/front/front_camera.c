@@ -17,6 +17,7 @@ struct front_view {
 struct front_camera {
     struct rtsp_server *server; // borrowed
     char name[40], source[16];
+    bool armed;
     struct front_view views[LINK_VIEWS_MAX];
     size_t view_count;
     struct supervisor *supervisor; // owned
@@ -127,6 +128,7 @@ static struct supervisor_settings take_settings(struct front_camera *camera,
 
     snprintf(camera->name, sizeof camera->name, "%s", settings->name);
     snprintf(camera->source, sizeof camera->source, "%s", config_source_name(settings->source));
+    camera->armed = settings->armed;
     replace_views(camera, settings);
     for (size_t i = 0; i < camera->view_count; i++) {
         streams[i] = camera->views[i].stream;
@@ -290,7 +292,7 @@ const char *front_camera_view_name(const struct front_camera *camera, const stru
 
 void front_camera_describe(const struct front_camera *camera, struct camera_facts *ret_facts)
 {
-    *ret_facts = (struct camera_facts){.source = camera->source};
+    *ret_facts = (struct camera_facts){.source = camera->source, .armed = camera->armed};
     supervisor_describe(camera->supervisor, ret_facts);
 }
 

@@ -340,7 +340,7 @@ static int check_change(const struct live *live, const struct config *running,
                         struct live_request *request, struct draft *change, FILE *problems,
                         struct config **ret_config)
 {
-    int r = config_patch_read(running, request->text, request->size, &request->fault,
+    int r = config_patch_read(running, request->role, request->text, request->size, &request->fault,
                               &change->asked, &change->resets);
 
     if (r == 0 && request->is_kept && !live->store) {
@@ -384,9 +384,10 @@ void live_change(struct live *live, const struct config *running, struct live_re
     }
 }
 
-char *live_describe(const struct live *live, const struct config *running)
+char *live_describe(const struct live *live, const struct config *running, enum config_role role)
 {
     const struct config *plain = config_file_plain(live->file);
+    const char *separator = "";
     char *text = NULL;
     size_t size;
     FILE *file = open_memstream(&text, &size);
@@ -400,8 +401,14 @@ char *live_describe(const struct live *live, const struct config *running)
         g_autofree char *old = config_json_at(plain, one->path);
         g_autofree char *new = config_json_at(running, one->path);
 
-        fprintf(file, "%s{\"key\":\"%s\",\"file\":%s,\"running\":%s,\"kept\":%s}", i ? "," : "",
+        struct config_place place;
+
+        if (config_find(running, one->path, NULL, &place) == 0 && place.role > role) {
+            continue;
+        }
+        fprintf(file, "%s{\"key\":\"%s\",\"file\":%s,\"running\":%s,\"kept\":%s}", separator,
                 one->path, old, new, is_kept(live, one) ? "true" : "false");
+        separator = ",";
     }
     fputs("]}\n", file);
     fclose(file);

@@ -43,6 +43,7 @@ void live_tell(const struct live *live);
 struct live_request {
     const char *text; // JSON merge patch
     size_t size;
+    enum config_role role;     // of who asks
     bool is_dry, is_kept;      // only said what it would do; written to settings.conf
     unsigned status;           // result: of HTTP, 200 or an error
     struct config_fault fault; // result: of an error
@@ -55,5 +56,6 @@ struct live_request {
 void live_change(struct live *live, const struct config *running, struct live_request *request,
                  struct config **ret_config);
 
-// {"settings": [{key, file, running, kept}]}: what is over the file. The caller g_free()s it.
-char *live_describe(const struct live *live, const struct config *running);
+// {"settings": [{key, file, running, kept}]}: what is over the file, of what `role` is shown. The
+// caller g_free()s it.
+char *live_describe(const struct live *live, const struct config *running, enum config_role role);

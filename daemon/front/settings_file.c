@@ -39,7 +39,7 @@ int settings_file_parse(const char *text, char **ret_config_path, struct config_
     config_t tree;
     int r = -EINVAL;
 
-    if (*text == '@' || strstr(text, "\n@")) { // libconfig would include a file
+    if (strstr(text, "@include")) { // libconfig would read that file
         return -EINVAL;
     }
     config_init(&tree);

@@ -76,7 +76,7 @@ def nested(path, value):
 
 def walk(schema, path=()):
     """Every key of the schema with what it says, elements called as those of `shared`."""
-    names = {"cameras": "front", "views": "edges", "regions": "door"}
+    names = {"cameras": "front", "views": "edges", "regions": "door", "privacy": "pad"}
     for name, key in schema["properties"].items():
         inner = key.get("additionalProperties")
         if "properties" in key:
@@ -234,6 +234,42 @@ def test_regions_come_and_go_without_losing_a_frame(serve, watch):
     server.assert_accounted(viewer)
 
 
+def test_a_camera_is_disarmed_and_armed(serve, watch):
+    server = serve(regions=[{"name": "door", "start": 0.1, "duration_s": 0.0}])
+    viewer = watch(server.url("/front/edges"))
+    viewer.wait_numbers(1)
+    server.wait_camera("front", daemon.is_moving)
+
+    def arm(body, camera="front"):
+        return ask(server, "POST", f"/v1/cameras/{camera}/armed", body, {})
+
+    status, answer = arm('{"armed": false}')
+    assert status == 200 and answer["changed"] == [
+        {"key": "cameras.front.armed", "before": True, "after": False, "cost": "frame"}]
+    server.wait_camera("front", lambda c: not c["armed"] and not c["regions"])
+    server.wait_stderr("motion in door ended")
+    assert arm(' { "armed" : true } ')[0] == 200
+    server.wait_camera("front", lambda c: c["armed"] and daemon.is_moving(c))
+    server.assert_accounted(viewer)
+    assert arm('{"armed": 1}')[0] == 422 and arm('{"armed": true, "fps": 1}')[0] == 422
+    assert arm('{"armed": true}', "back")[0] == arm('{"armed": true}', "a%22b")[0] == 404
+
+
+def test_a_key_frame_comes_when_it_is_asked_for(serve, watch):
+    server = serve(views=[{"name": "edges", "view": "edges", "keyframe_s": 10.0}])
+    page = "/v1/cameras/front/views/edges/keyframe"
+    assert ask(server, "POST", page) == (200, {"asked": False})
+    watch(server.url("/front/edges")).wait_numbers(1)
+    before = server.mount()["key_frames"]
+
+    def comes():
+        assert ask(server, "POST", page) == (200, {"asked": True})
+        return server.mount()["key_frames"] > before + 2
+
+    wait_for(comes)
+    assert ask(server, "POST", page.replace("edges", "none"))[0] == 404
+
+
 def test_what_is_kept_lies_over_the_file_until_it_is_unset(serve, tmp_path):
     server = serve()
     told = edgectl(server, "set", "--keep", f"{EDGES}.gain=2.5", f"{EDGES}.codec=h264",
@@ -286,7 +322,7 @@ def test_a_setting_of_a_view_that_went_is_left_out(serve):
     assert get(server)["cameras"]["front"]["views"]["bw"]["threshold"] == 33
 
 
-@pytest.mark.parametrize("text", ["settings = (", "config = 1;", "@include \"/etc/passwd\"\n",
+@pytest.mark.parametrize("text", ["settings = (", "config = 1;", "  @include \"/etc/passwd\"\n",
                                   "config = \"x\"; settings = ( 1 );", "\0", "config = \"x\";"])
 def test_a_broken_settings_file_is_set_aside(serve, tmp_path, text):
     (tmp_path / "state").mkdir()
@@ -312,7 +348,8 @@ def test_settings_of_another_configuration_are_left_alone(serve, tmp_path):
 
 def test_only_operators_may_ask_and_secrets_are_hidden(edged, tmp_path):
     users, port = make_file(tmp_path), free_port()
-    front = {"name": "front", "source": "gstreamer", "views": [{"name": "edges"}], **SMALL,
+    views = [{"name": "edges"}, {"name": "safe", "allow": ["admin"]}]
+    front = {"name": "front", "source": "gstreamer", "views": views, **SMALL,
              "pipeline": "rtspsrc location=rtsp://me:hush@127.0.0.1/ user-pw=hush"}
     server = edged([front], settings={"rtsp": {"users": str(users)}, "http": {"port": port}},
                    STATE_DIRECTORY=tmp_path)
@@ -331,5 +368,10 @@ def test_only_operators_may_ask_and_secrets_are_hidden(edged, tmp_path):
     assert curl("vera", *change, json.dumps(view(gain=2)))[1] == "403"
     assert curl("otto", *change, json.dumps(view(gain=2)))[1] == "200"
     assert curl("otto", *change, json.dumps(view(gain=3)), "-H", "Origin: http://evil")[1] == "403"
+    safe = nested("cameras.front.views.safe.gain", 2)
+    assert "safe" not in text and "safe" in curl("anna")[0]
+    refused, status = curl("otto", *change, json.dumps(safe))
+    assert status == "404" and "not there for this user" in refused
+    assert curl("anna", *change, json.dumps(safe))[1] == "200"
     assert curl("anna", *change, json.dumps({"cameras": {"front": {"pipeline": "x"}}}))[1] == "403"
     assert get(server)["cameras"]["front"]["views"]["edges"]["gain"] == 2.0

@@ -175,10 +175,10 @@ static int read_clip(const struct config_camera *camera, const char *path, bool 
     return r;
 }
 
-static const struct config_camera *find_camera(const struct config *config, const char *name)
+static struct config_camera *find_camera(const struct config *config, const char *name)
 {
     for (size_t i = 0; i < config->camera_count; i++) {
-        const struct config_camera *camera = &config->cameras[i];
+        struct config_camera *camera = &config->cameras[i];
 
         if (name ? strcmp(camera->name, name) == 0 : camera->region_count > 0) {
             return camera;
@@ -191,7 +191,7 @@ static int run(const struct events_options *options, const char *clip)
 {
     _cleanup_(cleanup_config) struct config *config = NULL;
     struct error error = {0};
-    const struct config_camera *camera;
+    struct config_camera *camera;
 
     if (config_load(options->config, stderr, &config) < 0) {
         return 1;
@@ -203,6 +203,7 @@ static int run(const struct events_options *options, const char *clip)
                 options->camera ? options->camera : "");
         return 1;
     }
+    camera->armed = true; // what it would give
     if (read_clip(camera, clip, options->frames, &error) < 0) {
         fprintf(stderr, "edgectl: %s\n", error.text);
         return 1;

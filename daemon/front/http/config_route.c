@@ -1,13 +1,15 @@
 #include "daemon/front/http/config_route.h"
 
+#include "config/schema/schema.h"
 #include "daemon/front/live.h"
+#include "daemon/front/stream/stream.h"
 
 #include <string.h>
 
 static CONTROL_RESULT describe(const struct http_call *call, enum control_config what,
                                const char *type)
 {
-    char *text = call->front->describe_config(call->front->context, what);
+    char *text = call->front->describe_config(call->front->context, what, call->role);
 
     return text ? control_reply(call->connection, MHD_HTTP_OK, type, text) : MHD_NO;
 }
@@ -58,16 +60,11 @@ static CONTROL_RESULT refuse_change(const struct http_call *call,
                         allowed ? allowed + strlen("allowed: ") : NULL, sentence);
 }
 
-CONTROL_RESULT config_route_change(struct http_call *call)
+// Makes the change of `text` as the query asks.
+static CONTROL_RESULT change(struct http_call *call, const char *text, size_t size)
 {
-    struct live_request request = {.text = call->request->body, .size = call->request->body_size};
+    struct live_request request = {.text = text, .size = size, .role = call->role};
 
-    if (!is_json(call->request)) {
-        return http_problem(call->connection, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, NULL,
-                            "application/merge-patch+json, application/json",
-                            "got another content type, allowed: application/merge-patch+json, "
-                            "application/json");
-    }
     if (!read_flag(call, "dry_run", &request.is_dry) ||
         !read_flag(call, "keep", &request.is_kept)) {
         return http_problem(call->connection, MHD_HTTP_BAD_REQUEST, NULL, "0, 1",
@@ -80,4 +77,50 @@ CONTROL_RESULT config_route_change(struct http_call *call)
     return request.reply
                ? control_reply(call->connection, MHD_HTTP_OK, "application/json", request.reply)
                : MHD_NO;
+}
+
+CONTROL_RESULT config_route_change(struct http_call *call)
+{
+    if (!is_json(call->request)) {
+        return http_problem(call->connection, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, NULL,
+                            "application/merge-patch+json, application/json",
+                            "got another content type, allowed: application/merge-patch+json, "
+                            "application/json");
+    }
+    return change(call, call->request->body, call->request->body_size);
+}
+
+CONTROL_RESULT config_route_arm(struct http_call *call)
+{
+    const char *camera = call->parameters[0], *body = call->request->body;
+    bool on = g_regex_match_simple("^\\s*{\\s*\"armed\"\\s*:\\s*true\\s*}\\s*$", body, 0, 0);
+    bool off = g_regex_match_simple("^\\s*{\\s*\"armed\"\\s*:\\s*false\\s*}\\s*$", body, 0, 0);
+    g_autofree char *text = NULL;
+
+    if (!on && !off) {
+        return http_problem(call->connection, 422, "armed", "true, false",
+                            "got another body, allowed: {\"armed\": true} or {\"armed\": false}");
+    }
+    if (!schema_name_rule.accepts(camera)) {
+        return http_problem(call->connection, MHD_HTTP_NOT_FOUND, "camera", NULL,
+                            "there is no such camera");
+    }
+    text =
+        g_strdup_printf("{\"cameras\": {\"%s\": {\"armed\": %s}}}", camera, on ? "true" : "false");
+    return change(call, text, strlen(text));
+}
+
+CONTROL_RESULT config_route_keyframe(struct http_call *call)
+{
+    g_autofree char *refusal = NULL;
+    struct stream *stream = call->front->find_view(
+        call->front->context, call->role, call->parameters[0], call->parameters[1], &refusal);
+
+    if (!stream) {
+        return control_refuse(call->connection, MHD_HTTP_NOT_FOUND, refusal);
+    }
+    stream_want_key_frame(stream, DEMAND_REPAIR);
+    return control_reply(
+        call->connection, MHD_HTTP_OK, "application/json",
+        g_strdup_printf("{\"asked\":%s}\n", stream_is_watched(stream) ? "true" : "false"));
 }

@@ -35,7 +35,8 @@ struct control_front {
     struct stream *(*find_view)(void *context, enum config_role role, const char *camera,
                                 const char *view, char **ret_refusal);
     bool (*is_ready)(void *context);
-    char *(*describe_config)(void *context, enum control_config what); // JSON
+    char *(*describe_config)(void *context, enum control_config what,
+                             enum config_role role); // JSON
     void (*change_config)(void *context, struct live_request *request);
     void *context;
 };

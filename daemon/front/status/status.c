@@ -303,6 +303,8 @@ void status_add_camera(struct facts *facts, const struct camera_facts *camera)
     add_copies(facts, telemetry);
     add_stages(facts, telemetry);
     add_kernels(facts, telemetry);
+    facts_add_flag(facts, "armed", camera->armed, "edged_camera_armed",
+                   "1 while motion in the camera's regions becomes events, else 0.");
     add_regions(facts, camera->regions);
 }
 

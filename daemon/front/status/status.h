@@ -39,6 +39,7 @@ struct front_facts {
 
 struct camera_facts {
     const char *name, *source; // as in the configuration
+    bool armed;                // motion in its regions becomes events
     const char *state;         // "starting", "live", "no signal", "hanging", "restarting", "failed"
     const char *error, *gpu;   // "": none
     pid_t pid;                 // of the camera process; 0: none

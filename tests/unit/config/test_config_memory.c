@@ -177,7 +177,7 @@ TEST(test_each_failing_allocation_is_enomem)
     assert_true(fail_each(parse_bad, -EINVAL) > 10);
     assert_true(fail_each(load_shipped, 0) > 20);
     assert_int_equal(fail_each(format_defaults, 0), 1);
-    assert_int_equal(fail_each(set_view, -EINVAL), 8);
+    assert_int_equal(fail_each(set_view, -EINVAL), 9);
 }
 
 TEST(test_lack_of_memory_is_a_problem_to_read)

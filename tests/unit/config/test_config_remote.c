@@ -42,6 +42,7 @@ static const char *const may[] = {
     "cameras.views.bitrate_kbps",
     "cameras.views.jpeg_quality",
     "cameras.views.keyframe_s",
+    "cameras.armed",
     "cameras.regions",
     "cameras.regions.polygon",
     "cameras.regions.threshold",
@@ -51,7 +52,6 @@ static const char *const may[] = {
     "cameras.regions.duration_s",
     "cameras.regions.cooldown_s",
     "cameras.privacy",
-    "cameras.privacy.name",
     "cameras.privacy.polygon",
 };
 

@@ -52,6 +52,7 @@ static const struct regions filled_regions = {
 
 static const struct camera_facts filled_camera = {
     .name = "front",
+    .armed = true,
     .state = "live",
     .error = "",
     .source = "v4l2",

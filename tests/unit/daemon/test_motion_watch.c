@@ -74,7 +74,8 @@ static float share_of(const struct motion_watch *motion_watch, size_t index)
 TEST(test_a_mask_says_where_the_region_is)
 {
     struct config_region regions[] = {region_with(path), region_with(no_mask)};
-    struct config_camera camera = {.name = name, .regions = regions, .region_count = 2};
+    struct config_camera camera = {
+        .name = name, .armed = true, .regions = regions, .region_count = 2};
     struct motion_watch *motion_watch;
 
     // White on the right and in the first of the four columns.
@@ -98,7 +99,8 @@ TEST(test_a_mask_that_cannot_be_read_costs_its_region_alone)
     static const char *const broken[] = {"P5 4 1 255 \xff", "not a picture", "\x89PNG\r\n\x1a\n...",
                                          ""};
     struct config_region regions[] = {region_with(path), region_with(no_mask)};
-    struct config_camera camera = {.name = name, .regions = regions, .region_count = 2};
+    struct config_camera camera = {
+        .name = name, .armed = true, .regions = regions, .region_count = 2};
 
     for (size_t i = 0; i < ARRAY_LENGTH(broken); i++) {
         char text[4096] = "";
@@ -133,7 +135,8 @@ TEST(test_a_mask_that_cannot_be_read_costs_its_region_alone)
 TEST(test_frames_of_another_size_are_not_compared)
 {
     struct config_region regions[] = {region_with(no_mask)};
-    struct config_camera camera = {.name = name, .regions = regions, .region_count = 1};
+    struct config_camera camera = {
+        .name = name, .armed = true, .regions = regions, .region_count = 1};
     struct motion_watch *motion_watch;
 
     assert_int_equal(motion_watch_new(&camera, graph, tell, &told, &motion_watch), 0);
@@ -152,7 +155,8 @@ TEST(test_frames_of_another_size_are_not_compared)
 TEST(test_an_event_goes_on_when_the_camera_is_opened_again)
 {
     struct config_region regions[] = {region_with(no_mask)};
-    struct config_camera camera = {.name = name, .regions = regions, .region_count = 1};
+    struct config_camera camera = {
+        .name = name, .armed = true, .regions = regions, .region_count = 1};
     struct motion_watch *motion_watch;
 
     assert_int_equal(motion_watch_new(&camera, graph, tell, &told, &motion_watch), 0);
@@ -177,8 +181,10 @@ TEST(test_other_settings_leave_alone_what_stays)
     struct config_point top[] = {{0, 0}, {1, 0}, {1, 0.5}, {0, 0.5}};
     struct config_region regions[] = {region_with(path), region_with(no_mask)}, others[3],
                          changed[3];
-    struct config_camera camera = {.name = name, .regions = regions, .region_count = 1};
-    struct config_camera other = {.name = name, .regions = others, .region_count = 3};
+    struct config_camera camera = {
+        .name = name, .armed = true, .regions = regions, .region_count = 1};
+    struct config_camera other = {
+        .name = name, .armed = true, .regions = others, .region_count = 3};
     struct motion_watch *motion_watch;
 
     regions[0] = (struct config_region){.name = name,
@@ -233,7 +239,8 @@ TEST(test_a_region_of_no_pixel_is_warned_of)
 {
     struct config_point line[] = {{0.5, 0.5}, {0.6, 0.5}, {0.7, 0.5}};
     struct config_region region = region_with(no_mask);
-    struct config_camera camera = {.name = name, .regions = &region, .region_count = 1};
+    struct config_camera camera = {
+        .name = name, .armed = true, .regions = &region, .region_count = 1};
     struct motion_watch *motion_watch;
     char text[512] = "";
 

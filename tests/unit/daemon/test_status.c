@@ -294,6 +294,7 @@ static const struct {
     {"cameras[0].stages[0].shared", 2700, STAGE("shared", "gray")},
     {"cameras[0].stages[1].runs", 450, STAGE("runs", "canny")},
     {"cameras[0].stages[1].shared", 0, STAGE("shared", "canny")},
+    {"cameras[0].armed", 1, "edged_camera_armed" CAMERA},
     {"cameras[0].regions[0].share", 0.1, REGION("share", "door")},
     {"cameras[0].regions[0].events", 9007199254740992, REGION("events_total", "door")},
     {"cameras[0].regions[0].box.x", 8, NULL},

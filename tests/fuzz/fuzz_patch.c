@@ -1,0 +1,51 @@
+// A JSON merge patch as PATCH /v1/config gets it, over the built-in defaults. What is taken is laid
+// over them as edged does; a key that may not be changed never comes through.
+//
+// Parsers: config/live/file.c config/live/overrides.c config/live/patch.c config/live/place.c
+#include "tests/fuzz/fuzz.h"
+
+#include "config/live/live.h"
+#include "config/schema/schema.h"
+
+static void check_paths(const struct config *config, const struct config_overrides *overrides)
+{
+    for (size_t i = 0; i < overrides->count; i++) {
+        struct config_place place;
+
+        fuzz_claim(config_find(config, overrides->list[i].path, NULL, &place) == 0);
+        fuzz_claim(place.key->remote);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct config_file *file;
+    _cleanup_(cleanup_overrides) struct config_overrides overrides = {0}, resets = {0};
+    _cleanup_(cleanup_config) struct config *config = NULL;
+    _cleanup_(cleanup_free) char *said = NULL, *json = NULL;
+    char *text = fuzz_text(data, size);
+    struct config_fault fault;
+    size_t said_size, json_size;
+    FILE *problems, *out;
+    int r;
+
+    fuzz_claim(file || config_file_read(NULL, NULL, &file) == 0);
+    r = config_patch_read(config_file_plain(file), CONFIG_ROLE_OPERATOR, text, size, &fault,
+                          &overrides, &resets);
+    free(text);
+    fuzz_claim(r == 0 || fault.error.text[0]);
+    if (r < 0) {
+        return 0;
+    }
+    check_paths(config_file_plain(file), &overrides);
+    check_paths(config_file_plain(file), &resets);
+    problems = open_memstream(&said, &said_size);
+    r = config_file_load(file, &overrides, problems, &config);
+    fuzz_claim(fclose(problems) == 0 && (r == 0 || said_size > 0));
+    if (r == 0) {
+        out = open_memstream(&json, &json_size);
+        config_print_json(out, config, CONFIG_ROLE_OPERATOR);
+        fuzz_claim(fclose(out) == 0 && json[0] == '{' && json[json_size - 1] == '}');
+    }
+    return 0;
+}
