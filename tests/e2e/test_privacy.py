@@ -5,8 +5,12 @@ import pytest
 
 import daemon
 import pattern
+from ports import free_port
 from test_frames import PSNR_MIN_DB
+from test_label import box_size, dots, DRAWN, read, TEXT
+from test_live_config import patch
 from test_nvmm import jetson, wait_live, wait_path  # noqa: F401
+from test_snapshot import snapshot
 
 SIZE = (640, 360)
 SMALL = {"width": SIZE[0], "height": SIZE[1]}
@@ -112,6 +116,32 @@ def test_nothing_moves_where_nobody_sees(edged):
     assert [region["events"] for region in found["regions"]] == [0, 2]
     server.reload(cameras())
     server.wait_camera("front", lambda c: all(moving(c)))
+
+
+def test_over_http_parts_come_and_go_and_snapshots_show_it(edged, watch):
+    """With a label, which snapshots show as well."""
+    port = free_port()
+    server = edged([camera(views=("camera",))], settings={"http": {"port": port}})
+    server.api = f"http://127.0.0.1:{port}"
+    viewer = watch(server.url("/front/camera"), view="camera", size=SIZE)
+    viewer.wait_numbers(1)
+
+    def change(privacy, label):
+        status, answer = patch(server, {"cameras": {"front": {
+            "privacy": privacy, "views": {"camera": {"label": label}}}}})
+        assert (status, answer["cost"]) == (200, "frame")
+
+    def is_dark():
+        return snapshot(server, "?view=camera")[0][pixels(LEFT, 8)].max() <= CODED
+
+    change({"window": polygon(LEFT)}, {"text": TEXT, "size": 3, "corner": "bottom-right"})
+    daemon.wait_for(is_dark)
+    picture = snapshot(server, "?view=camera")[0].mean(axis=2)
+    width, height = box_size(len(TEXT))
+    assert np.array_equal(read(picture, SIZE[0] - width, SIZE[1] - height, len(TEXT)), dots(DRAWN))
+    change({"window": None}, {"text": ""})
+    daemon.wait_for(lambda: not is_dark())
+    server.assert_accounted(viewer)
 
 
 def test_a_picture_that_its_pipeline_keeps_is_hidden_in_a_copy(edged, watch):
