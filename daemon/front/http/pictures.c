@@ -171,6 +171,7 @@ static CONTROL_RESULT reply_with_first(const struct http_call *call, reply_funct
     if (viewer) {
         viewer->reply = NULL;
         g_clear_handle_id(&viewer->timer, g_source_remove);
+        stills_leave(&viewer->waiter); // the server may end before a picture came
         return reply(call, viewer);
     }
     viewer = new_viewer(call, &result);
