@@ -296,6 +296,11 @@ struct config_limits {
     int play_within_s;     // of the connect
 };
 
+// What clients of the control API may take.
+struct config_http_limits {
+    int connections, connections_an_address;
+};
+
 // The most ports that streams can need: as many as there can be cameras with all their views.
 #define CONFIG_MULTICAST_MAX 1024
 
@@ -331,6 +336,7 @@ struct config {
         char *address; // of a loopback where rtsp.auth is unset
         int port;      // 0: none
         bool tls;
+        struct config_http_limits limits;
     } http; // the control API over TCP
     struct {
         char *socket; // path of the control socket; "" means $XDG_RUNTIME_DIR/edged/control.sock

@@ -269,6 +269,27 @@ const struct schema_group schema_control = {
     .cost = CONFIG_COST_START,
 };
 
+#define HTTP_LIMIT(field) .offset = offsetof(struct config, http.limits.field)
+static const struct schema_key http_limits_keys[] = {
+    {"connections", SCHEMA_INTEGER, HTTP_LIMIT(connections), .minimum = 1, .maximum = 65536,
+     .default_text = "256",
+     .help = "Connections at a time; each video is one. A new one replaces one that has sent no "
+             "request, or waits between two; if there is none, the new one is refused."},
+    {"connections_an_address", SCHEMA_INTEGER, HTTP_LIMIT(connections_an_address), .minimum = 1,
+     .maximum = 65536, .default_text = "64",
+     .help = "The same of one address: of IPv4 an address, of IPv6 a /64. A browser opens up to "
+             "six; all behind a router are one address."},
+};
+
+static const struct schema_group http_limits_group = {
+    .title = "http.limits",
+    .help = "Limits for clients over TCP, so that one client cannot use up everything. Both are at "
+            "most a quarter of the descriptors that edged may have.",
+    .keys = http_limits_keys,
+    .key_count = ARRAY_LENGTH(http_limits_keys),
+    .cost = CONFIG_COST_FRAME,
+};
+
 static const struct schema_key http_keys[] = {
     {"address", SCHEMA_STRING, .offset = offsetof(struct config, http.address),
      .rule = &address_rule, .default_text = "127.0.0.1",
@@ -279,10 +300,12 @@ static const struct schema_key http_keys[] = {
     {"tls", SCHEMA_BOOLEAN, .offset = offsetof(struct config, http.tls), .default_text = "false",
      .help = "Whether to use https, with the certificate of the RTSP server. Clients can log in by "
              "Basic only with https; without it they use Digest."},
+    {"limits", SCHEMA_GROUP, .group = &http_limits_group, .help = "What clients may take."},
 };
 const struct schema_group schema_http = {
     .title = "http",
-    .help = "Status, metrics and events over TCP, for the users of the RTSP server. Every viewer "
+    .help = "Status, metrics, events and video over TCP, for the users of the RTSP server. Every "
+            "viewer "
             "can read them; only an operator can reload.",
     .keys = http_keys,
     .key_count = ARRAY_LENGTH(http_keys),

@@ -75,6 +75,13 @@ static bool is_ready(void *context)
     return ((const struct front *)context)->announced;
 }
 
+static char *write_view_status(void *context, enum config_role role, const char *const *paths)
+{
+    const struct front *front = context;
+
+    return front_status_views_text(front->cameras, front->server, role, paths);
+}
+
 static void on_motion(void *context, const struct motion_event *event)
 {
     const struct front *front = context;
@@ -130,7 +137,7 @@ static gboolean on_pulse(gpointer data)
 {
     struct front *front = data;
     front_network_watch_clock(&front->network, front->config);
-    char *status = front_status_line(front->cameras, front->server, front->verdict.refused);
+    char *status = front_status_line(front->cameras, front->verdict.refused);
 
     if (g_strcmp0(status, front->status) != 0) {
         sd_notifyf(0, "STATUS=%s", status);
@@ -380,6 +387,7 @@ static int open_addresses(struct front *front, struct error *error)
                                         .is_ready = is_ready,
                                         .describe_config = describe_config,
                                         .change_config = change_config,
+                                        .view_status = write_view_status,
                                         .context = front};
     int r = rtsp_server_new(front->config, front->account, error, &front->server);
 
@@ -468,6 +476,7 @@ static bool stop(struct front *front)
         supervisor_stop(front_camera_supervisor(g_ptr_array_index(front->cameras, i)));
     }
     rtsp_server_close(front->server);
+    control_stop(front->network.control);
     bool ended;
     while (!(ended = is_stopped(front)) && clock_now_ns() < deadline_ns) {
         g_main_context_iteration(NULL, TRUE);

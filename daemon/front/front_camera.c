@@ -201,6 +201,16 @@ const char *front_camera_view_path(const struct front_camera *camera, size_t vie
     return stream_path(camera->views[view].stream);
 }
 
+bool front_camera_has_path(const struct front_camera *camera, const char *const *paths)
+{
+    for (size_t i = 0; i < camera->view_count; i++) {
+        if (g_strv_contains(paths, front_camera_view_path(camera, i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool shows(const struct front_camera *camera, size_t view, enum config_role role)
 {
     return camera->views[view].role <= role;
@@ -253,7 +263,9 @@ unsigned front_camera_count_viewers(const struct front_camera *camera, enum conf
 
     for (size_t i = 0; i < camera->view_count; i++) {
         if (shows(camera, i, role)) {
-            viewers += rtsp_server_count_viewers(camera->server, front_camera_view_path(camera, i));
+            viewers +=
+                rtsp_server_count_viewers(camera->server, front_camera_view_path(camera, i)) +
+                stream_http_viewers(camera->views[i].stream);
         }
     }
     return viewers;
@@ -323,6 +335,7 @@ static void add_mount(const struct front_camera *camera, const struct front_view
         .view = view->name,
         .kind = view->kind,
         .viewers = rtsp_server_count_viewers(camera->server, path),
+        .http_viewers = stream_http_viewers(view->stream),
     };
 
     stream_count(view->stream, &mount.statistics);
@@ -335,10 +348,12 @@ static void add_mount(const struct front_camera *camera, const struct front_view
 }
 
 void front_camera_add_mounts(const struct front_camera *camera, struct facts *facts,
-                             const char *url, const char *alias, enum config_role role)
+                             const char *url, const char *alias, enum config_role role,
+                             const char *const *paths)
 {
     for (size_t i = 0; i < camera->view_count; i++) {
-        if (shows(camera, i, role)) {
+        if (shows(camera, i, role) &&
+            (!paths || g_strv_contains(paths, front_camera_view_path(camera, i)))) {
             add_mount(camera, &camera->views[i], facts, url, i == 0 ? alias : "");
         }
     }

@@ -37,6 +37,8 @@ struct stream *front_camera_find_stream(const struct front_camera *camera, enum 
 // Adds the names of those views, each in quotes, behind a comma where the text is not empty.
 void front_camera_list_views(const struct front_camera *camera, enum config_role role,
                              GString *text);
+// Whether one of the paths is that of a view.
+bool front_camera_has_path(const struct front_camera *camera, const char *const *paths);
 bool front_camera_is_watched(const struct front_camera *camera);
 
 // A role is shown the views that it may watch, and the cameras with such a view; an administrator
@@ -55,10 +57,11 @@ void front_camera_describe(const struct front_camera *camera, struct camera_fact
 // Adds an object with the camera's facts, if `role` is shown it.
 void front_camera_add_facts(const struct front_camera *camera, struct facts *facts,
                             enum config_role role);
-// Adds an object for each mount that `role` is shown. `url` is the server's, `alias` a second path
-// of the first view.
+// Adds an object for each mount that `role` is shown and that `paths` has (NULL at their end), or
+// with NULL for `paths` each. `url` is the server's, `alias` a second path of the first view.
 void front_camera_add_mounts(const struct front_camera *camera, struct facts *facts,
-                             const char *url, const char *alias, enum config_role role);
+                             const char *url, const char *alias, enum config_role role,
+                             const char *const *paths);
 // Adds the URL of each such mount, which the array g_free()s.
 void front_camera_add_urls(const struct front_camera *camera, const char *url,
                            enum config_role role, GPtrArray *urls);

@@ -44,6 +44,27 @@ static bool shows_all(const GPtrArray *cameras, enum config_role role)
     return true;
 }
 
+// `paths`: only the views of these, and their cameras; NULL: all.
+static void add_cameras(struct facts *facts, const GPtrArray *cameras, const char *url,
+                        enum config_role role, const char *const *paths)
+{
+    facts_begin_list(facts, "cameras");
+    for (guint i = 0; i < cameras->len; i++) {
+        const struct front_camera *camera = g_ptr_array_index(cameras, i);
+
+        if (!paths || front_camera_has_path(camera, paths)) {
+            front_camera_add_facts(camera, facts, role);
+        }
+    }
+    facts_end(facts);
+    facts_begin_list(facts, "mounts");
+    for (guint i = 0; i < cameras->len; i++) {
+        front_camera_add_mounts(g_ptr_array_index(cameras, i), facts, url,
+                                i == 0 ? FRONT_ALIAS_PATH : "", role, paths);
+    }
+    facts_end(facts);
+}
+
 char *front_status_text(const GPtrArray *cameras, const struct front_network *network,
                         const struct reload_verdict *verdict, int64_t uptime_ns,
                         enum facts_format format, enum config_role role)
@@ -67,17 +88,20 @@ char *front_status_text(const GPtrArray *cameras, const struct front_network *ne
     if (heat) {
         status_add_board(facts, heat);
     }
-    facts_begin_list(facts, "cameras");
-    for (guint i = 0; i < cameras->len; i++) {
-        front_camera_add_facts(g_ptr_array_index(cameras, i), facts, role);
-    }
+    add_cameras(facts, cameras, front.rtsp_url, role, NULL);
     facts_end(facts);
-    facts_begin_list(facts, "mounts");
-    for (guint i = 0; i < cameras->len; i++) {
-        front_camera_add_mounts(g_ptr_array_index(cameras, i), facts, front.rtsp_url,
-                                i == 0 ? FRONT_ALIAS_PATH : "", role);
-    }
-    facts_end(facts);
+    return facts_finish(facts);
+}
+
+char *front_status_views_text(const GPtrArray *cameras, const struct rtsp_server *server,
+                              enum config_role role, const char *const *paths)
+{
+    struct facts *facts = facts_new(FACTS_JSON);
+    char url[160];
+
+    host_address_show_url(rtsp_server_url(server), url, sizeof url);
+    facts_begin(facts, NULL);
+    add_cameras(facts, cameras, url, role, paths);
     facts_end(facts);
     return facts_finish(facts);
 }
@@ -151,11 +175,14 @@ struct stream *front_status_find_view(const GPtrArray *cameras, enum config_role
     return NULL;
 }
 
-char *front_status_line(const GPtrArray *cameras, struct rtsp_server *server, bool refused)
+char *front_status_line(const GPtrArray *cameras, bool refused)
 {
-    unsigned viewers = rtsp_server_count_viewers(server, NULL);
+    unsigned viewers = 0;
     GString *line = g_string_new(NULL);
 
+    for (guint i = 0; i < cameras->len; i++) {
+        viewers += front_camera_count_viewers(g_ptr_array_index(cameras, i), CONFIG_ROLE_ADMIN);
+    }
     g_string_printf(line, "%s%u camera%s, %u viewer%s",
                     refused ? "the last reload was refused, " : "", cameras->len,
                     cameras->len == 1 ? "" : "s", viewers, viewers == 1 ? "" : "s");

@@ -26,9 +26,14 @@ char *front_status_list_mounts(const GPtrArray *cameras, const struct rtsp_serve
 struct stream *front_status_find_view(const GPtrArray *cameras, enum config_role role,
                                       const char *camera, const char *view, char **ret_refusal);
 
+// Of the status the JSON of "cameras" and "mounts": the views of these paths (NULL at their end)
+// that `role` is shown, and their cameras. The caller g_free()s it.
+char *front_status_views_text(const GPtrArray *cameras, const struct rtsp_server *server,
+                              enum config_role role, const char *const *paths);
+
 // "2 cameras, 3 viewers, front 30.0 fps, back no signal"; `refused`: the last reload was. The
 // caller g_free()s it.
-char *front_status_line(const GPtrArray *cameras, struct rtsp_server *server, bool refused);
+char *front_status_line(const GPtrArray *cameras, bool refused);
 // A message for each mount that can be watched: its URL, with an address of this machine where the
 // server listens on every one.
 void front_status_log_mounts(const GPtrArray *cameras, const struct rtsp_server *server);

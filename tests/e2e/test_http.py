@@ -518,9 +518,16 @@ def test_who_dribbles_is_hung_up_on(plain, serve):
 
 
 def test_one_address_cannot_take_all_connections(plain):
+    plain.reload(http={"port": plain.api, "limits": {"connections_an_address": 8}})
     greedy = [connect(plain, "127.0.0.9") for _ in range(9)]
     assert http_status(plain, scheme="http") == "200"
     assert greedy[0].recv(1) == b"", "it made room for the ninth"
+    greedy[8].setblocking(False)
+    with pytest.raises(BlockingIOError):
+        greedy[8].recv(1)
+    plain.reload(http={"port": plain.api})
+    greedy += [connect(plain, "127.0.0.9") for _ in range(8)]
+    assert http_status(plain, scheme="http") == "200"
     greedy[8].setblocking(False)
     with pytest.raises(BlockingIOError):
         greedy[8].recv(1)

@@ -19,6 +19,7 @@ struct event_feed {
     uint64_t count; // of events so far: the number of the newest
     struct motion_event kept[EVENT_FEED_KEPT];
     GArray *moving;       // owned; of struct open_event
+    GPtrArray *readers;   // borrowed struct event_reader, that are told of events
     GPtrArray *followers; // of struct follower, each owned by its stream
     guint keep_alive;     // GLib source id; 0: nobody follows
 };
@@ -34,6 +35,7 @@ struct event_feed *event_feed_new(void)
 
     feed->run = g_random_int();
     feed->moving = g_array_new(FALSE, FALSE, sizeof(struct open_event));
+    feed->readers = g_ptr_array_new();
     feed->followers = g_ptr_array_new();
     return feed;
 }
@@ -42,6 +44,7 @@ void event_feed_free(struct event_feed *feed)
 {
     if (feed) {
         g_array_unref(feed->moving);
+        g_ptr_array_unref(feed->readers);
         g_ptr_array_unref(feed->followers);
         g_free(feed);
     }
@@ -94,13 +97,14 @@ static void append_moving(const struct event_feed *feed, const struct event_read
     }
 }
 
-void event_feed_open(const struct event_feed *feed, enum config_role role, const char *last_id,
+void event_feed_open(struct event_feed *feed, enum config_role role, const char *last_id,
                      const char *camera, const char *region, struct event_reader *ret_reader,
                      GString *text)
 {
     uint64_t next = last_id ? find_next(feed, last_id) : 0;
 
     *ret_reader = (struct event_reader){
+        .feed = feed,
         .role = role,
         .camera = g_strdup(camera),
         .region = g_strdup(region),
@@ -118,13 +122,25 @@ void event_feed_open(const struct event_feed *feed, enum config_role role, const
 
 void event_reader_finish(struct event_reader *reader)
 {
+    if (reader->wake) {
+        g_ptr_array_remove_fast(reader->feed->readers, reader);
+    }
     g_free(reader->camera);
     g_free(reader->region);
     *reader = (struct event_reader){0};
 }
 
-int event_feed_read(const struct event_feed *feed, struct event_reader *reader, GString *text)
+void event_reader_watch(struct event_reader *reader, void (*wake)(void *context), void *context)
 {
+    reader->wake = wake;
+    reader->context = context;
+    g_ptr_array_add(reader->feed->readers, reader);
+}
+
+int event_reader_next(struct event_reader *reader, const struct motion_event **ret_event)
+{
+    const struct event_feed *feed = reader->feed;
+
     while (reader->next <= feed->count) {
         const struct motion_event *event = &feed->kept[reader->next % EVENT_FEED_KEPT];
 
@@ -133,13 +149,29 @@ int event_feed_read(const struct event_feed *feed, struct event_reader *reader, 
         }
         reader->next++;
         if (wants(reader, event)) {
-            g_string_append_printf(text, "id: %08" PRIx32 "-%" PRIu64 "\n", feed->run,
-                                   reader->next - 1);
-            append(text, event);
+            *ret_event = event;
             return 1;
         }
     }
     return 0;
+}
+
+void event_reader_skip(struct event_reader *reader)
+{
+    reader->next = reader->feed->count + 1;
+}
+
+int event_reader_read(struct event_reader *reader, GString *text)
+{
+    const struct motion_event *event;
+    int r = event_reader_next(reader, &event);
+
+    if (r > 0) {
+        g_string_append_printf(text, "id: %08" PRIx32 "-%" PRIu64 "\n", reader->feed->run,
+                               reader->next - 1);
+        append(text, event);
+    }
+    return r;
 }
 
 // The readers on their connections
@@ -177,7 +209,7 @@ static ssize_t send_more(void *context, char *buffer, size_t size)
     if (follower->sent == follower->text->len) {
         follower->sent = 0;
         g_string_truncate(follower->text, 0);
-        result = event_feed_read(follower->feed, &follower->reader, follower->text);
+        result = event_reader_read(&follower->reader, follower->text);
     }
     if (result <= 0) {
         return result < 0 ? HTTP_STREAM_BROKEN : 0;
@@ -200,6 +232,13 @@ static void drop_follower(void *context)
     event_reader_finish(&follower->reader);
     g_string_free(follower->text, TRUE);
     g_free(follower);
+}
+
+static void on_event(void *context)
+{
+    const struct follower *follower = context;
+
+    http_stream_wake(follower->stream);
 }
 
 static unsigned count_followers(const struct event_feed *feed, const struct http_server *server)
@@ -235,6 +274,7 @@ CONTROL_RESULT event_feed_follow(struct event_feed *feed, struct http_server *se
     if (!feed->keep_alive) {
         feed->keep_alive = g_timeout_add_seconds(KEEP_ALIVE_S, on_keep_alive, feed);
     }
+    event_reader_watch(&follower->reader, on_event, follower);
     const struct http_stream_source source = {send_more, drop_follower, follower};
     return http_stream_begin(server, with, "text/event-stream", NULL, 0, &source,
                              &follower->stream);
@@ -263,10 +303,10 @@ void event_feed_add(struct event_feed *feed, const struct motion_event *event)
 
         g_array_append_val(feed->moving, moving);
     }
-    for (guint i = 0; i < feed->followers->len; i++) {
-        const struct follower *follower = g_ptr_array_index(feed->followers, i);
+    for (guint i = 0; i < feed->readers->len; i++) {
+        const struct event_reader *reader = g_ptr_array_index(feed->readers, i);
 
-        http_stream_wake(follower->stream);
+        reader->wake(reader->context);
     }
 }
 

@@ -21,9 +21,12 @@
 struct event_feed;
 
 struct event_reader {
-    enum config_role role; // it hears what that may watch
-    char *camera, *region; // the only ones it wants; NULL: all; owned
-    uint64_t next;         // count of the event it is to hear next
+    struct event_feed *feed;     // borrowed
+    enum config_role role;       // it hears what that may watch
+    char *camera, *region;       // the only ones it wants; NULL: all; owned
+    uint64_t next;               // count of the event it is to hear next
+    void (*wake)(void *context); // see event_reader_watch(); NULL: nobody is told
+    void *context;
 };
 
 // Never fails (GLib's allocator ends the process).
@@ -39,13 +42,19 @@ void event_feed_add(struct event_feed *feed, const struct motion_event *event);
 // what is under way, which is appended to `text` as starts without an id; and if `last_id` was of
 // another run or too old, all events that are kept. `camera` and `region` may be NULL. It hears
 // only of cameras of which `role` may watch a view. Ends with event_reader_finish().
-void event_feed_open(const struct event_feed *feed, enum config_role role, const char *last_id,
+void event_feed_open(struct event_feed *feed, enum config_role role, const char *last_id,
                      const char *camera, const char *region, struct event_reader *ret_reader,
                      GString *text);
 void event_reader_finish(struct event_reader *reader);
-// Appends the next event the reader wants: 1, or 0 when there is none. -ENOBUFS: it is so far
-// behind that events are no longer there.
-int event_feed_read(const struct event_feed *feed, struct event_reader *reader, GString *text);
+// From now on `wake` is called when an event has come, until the end. The reader may not move.
+void event_reader_watch(struct event_reader *reader, void (*wake)(void *context), void *context);
+// The next event the reader wants, borrowed until the main loop goes on: 1, or 0 when there is
+// none. -ENOBUFS: it is so far behind that events are no longer there.
+int event_reader_next(struct event_reader *reader, const struct motion_event **ret_event);
+// It goes on with the event to come.
+void event_reader_skip(struct event_reader *reader);
+// As event_reader_next(), and appends it to `text` as a server-sent event.
+int event_reader_read(struct event_reader *reader, GString *text);
 
 // Replies with the events as they come, or with 503 where EVENT_FOLLOWERS of the server follow them
 // already. Reads the request's Last-Event-ID and the query's `camera` and `region`. The reader

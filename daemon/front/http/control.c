@@ -14,8 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CONNECTIONS_MAX 32u
-#define CONNECTIONS_AN_ADDRESS 8u
+#define LOCAL_CONNECTIONS_MAX 32u
 #define SILENCE_S 5u
 #define TCP_SILENCE_S 10u
 // A peer that acknowledges nothing for so long is gone, perhaps with its network.
@@ -33,6 +32,7 @@ struct control {
     struct account *account; // borrowed; NULL: never
     char *address;           // where it listens; owned
     int port;
+    struct config_http_limits limits;
     int fd;                          // the listening socket, of which the endpoint has a copy
     struct certificate *certificate; // reference; NULL: plain
     struct http_routes *remote;      // owned; NULL: it listens nowhere
@@ -78,14 +78,20 @@ static struct http_routes_base base_of(const struct control *control, bool is_lo
         {.account = control->account, .sessions = control->sessions, .is_local = is_local}};
 }
 
-static int begin(const struct control *control, int fd, struct certificate *certificate,
-                 struct error *error, struct http_routes **ret_endpoint)
+static unsigned limit(int connections)
+{
+    return (unsigned)MAX(MIN((size_t)connections, descriptors_limit() / 4), 1);
+}
+
+static int begin(const struct control *control, const struct config_http_limits *limits, int fd,
+                 struct certificate *certificate, struct error *error,
+                 struct http_routes **ret_endpoint)
 {
     const struct http_server_settings settings = {
         .name = "control API over TCP",
         .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0),
-        .connections = (unsigned)CLAMP(descriptors_limit() / 32, 4, CONNECTIONS_MAX),
-        .connections_an_address = CONNECTIONS_AN_ADDRESS,
+        .connections = limit(limits->connections),
+        .connections_an_address = limit(limits->connections_an_address),
         .silence_s = TCP_SILENCE_S,
         .certificate = certificate,
     };
@@ -151,7 +157,8 @@ static void restore(struct control *control)
     struct error error = {0};
 
     if (open_place(control->address, control->port, &error, &control->fd) < 0 ||
-        begin(control, control->fd, control->certificate, &error, &control->remote) < 0) {
+        begin(control, &control->limits, control->fd, control->certificate, &error,
+              &control->remote) < 0) {
         log_error("%s, going on without the control API over TCP", error.text);
         set_url(control, NULL);
         close_place(control);
@@ -208,6 +215,13 @@ static void stop(struct control *control)
     set_url(control, NULL);
 }
 
+static void take_limits(struct control *control, const struct config_http_limits *limits)
+{
+    control->limits = *limits;
+    http_routes_limit(control->remote, limit(limits->connections),
+                      limit(limits->connections_an_address));
+}
+
 int control_listen(struct control *control, const struct config *config,
                    struct certificate *certificate, struct error *error)
 {
@@ -223,13 +237,14 @@ int control_listen(struct control *control, const struct config *config,
         return 0;
     }
     if (stays && is_same_certificate(control->certificate, shown)) {
+        take_limits(control, &config->http.limits);
         return 0;
     }
     r = stays ? 0 : move(control, config->http.address, config->http.port, error, &fd);
     if (r < 0) {
         return r;
     }
-    r = begin(control, fd, shown, error, &endpoint);
+    r = begin(control, &config->http.limits, fd, shown, error, &endpoint);
     if (r < 0) {
         if (!stays) {
             listener_end(fd);
@@ -240,6 +255,7 @@ int control_listen(struct control *control, const struct config *config,
         return r;
     }
     take(control, config->http.address, config->http.port, fd, shown, endpoint);
+    take_limits(control, &config->http.limits);
     return 0;
 }
 
@@ -249,7 +265,7 @@ int control_new(const char *path, const struct control_front *front, struct acco
     struct control *control = g_new0(struct control, 1);
     struct http_server_settings settings = {
         .name = "control socket",
-        .connections = (unsigned)CLAMP(descriptors_limit() / 32, 4, CONNECTIONS_MAX),
+        .connections = (unsigned)CLAMP(descriptors_limit() / 32, 4, LOCAL_CONNECTIONS_MAX),
         .silence_s = SILENCE_S,
     };
     int r = control_socket_open(&control->socket, path, error);
@@ -285,6 +301,17 @@ void control_recheck(struct control *control)
 {
     if (control->remote) {
         http_routes_recheck(control->remote);
+    }
+}
+
+void control_stop(struct control *control)
+{
+    http_routes_stop(control->local);
+    if (control->remote) {
+        http_routes_stop(control->remote);
+    }
+    for (guint i = 0; i < control->retired->len; i++) {
+        http_routes_stop(g_ptr_array_index(control->retired, i));
     }
 }
 

@@ -28,5 +28,7 @@ const char *control_url(const struct control *control);
 void control_recheck(struct control *control);
 // Sends an event to those who follow /v1/events.
 void control_publish(struct control *control, const struct motion_event *event);
+// edged stops: ends the replies with video.
+void control_stop(struct control *control);
 // Removes the socket and ends all connections. Takes NULL.
 void control_free(struct control *control);

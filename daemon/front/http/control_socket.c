@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define BACKLOG 16
+#define BACKLOG 128
 
 static int check_length(const char *path, struct error *error)
 {

@@ -18,7 +18,8 @@ enum control_config { CONTROL_CONFIG_VALUES, CONTROL_CONFIG_SCHEMA, CONTROL_CONF
 // What the server calls in the front; it g_free()s the texts that they return. `status` and
 // `list_mounts` are front_status_text() and front_status_list_mounts(). `reload` loads the
 // configuration again and returns the verdict as JSON. `refuse` is event_feed_refuse(), `tune` and
-// `stop_tune` are tuning_begin() and tuning_stop(), `find_view` is front_status_find_view().
+// `stop_tune` are tuning_begin() and tuning_stop(), `find_view` is front_status_find_view(),
+// `view_status` front_status_views_text().
 // `is_ready`: every camera can be served or has told its fault, or had its time to.
 // `change_config` is live_change() and goes over to what it gives.
 //
@@ -38,6 +39,7 @@ struct control_front {
     char *(*describe_config)(void *context, enum control_config what,
                              enum config_role role); // JSON
     void (*change_config)(void *context, struct live_request *request);
+    char *(*view_status)(void *context, enum config_role role, const char *const *paths);
     void *context;
 };
 

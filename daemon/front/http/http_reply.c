@@ -111,6 +111,14 @@ CONTROL_RESULT http_problem(struct MHD_Connection *connection, unsigned status, 
     return reply_problem(connection, status, key, allowed, sentence, NULL, 0);
 }
 
+CONTROL_RESULT http_refuse_value(struct MHD_Connection *connection, const char *key,
+                                 const char *got, const char *allowed)
+{
+    g_autofree char *sentence = g_strdup_printf("%s: got \"%s\", allowed: %s", key, got, allowed);
+
+    return http_problem(connection, MHD_HTTP_BAD_REQUEST, key, allowed, sentence);
+}
+
 CONTROL_RESULT control_refuse_with(struct MHD_Connection *connection, unsigned status,
                                    const char *name, const char *const *values, size_t count,
                                    const char *sentence)
@@ -145,8 +153,9 @@ struct http_stream {
     struct http_server *server;        // borrowed
     struct MHD_Connection *connection; // borrowed
     struct http_stream_source source;
-    bool suspended; // it waits for something to send
-    bool gone;      // the client has hung up
+    void (*end)(void *context); // NULL: it ends with the server
+    bool suspended;             // it waits for something to send
+    bool gone;                  // the client has hung up
     bool ending;
     guint hang_up; // watches for that while suspended; GLib source id
 };
@@ -273,6 +282,24 @@ void *http_take_waiting(const struct http_request *request)
     drop_stream(stream);
     *request->waiting = (struct http_waiting){0};
     return context;
+}
+
+void http_stream_set_end(struct http_stream *stream, void (*end)(void *context))
+{
+    stream->end = end;
+}
+
+void http_streams_stop(const struct http_server *server)
+{
+    GPtrArray *streams = http_server_streams(server);
+
+    for (guint i = 0; i < streams->len; i++) {
+        const struct http_stream *stream = g_ptr_array_index(streams, i);
+
+        if (stream->end) {
+            stream->end(stream->source.context);
+        }
+    }
 }
 
 void http_streams_end(const struct http_server *server)

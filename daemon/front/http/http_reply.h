@@ -27,6 +27,9 @@ CONTROL_RESULT http_reply_bytes(struct MHD_Connection *connection, unsigned stat
 // meant; `allowed`, NULL: none, what may stand there.
 CONTROL_RESULT http_problem(struct MHD_Connection *connection, unsigned status, const char *key,
                             const char *allowed, const char *sentence);
+// 400: the value `got` of `key` is none of those `allowed`.
+CONTROL_RESULT http_refuse_value(struct MHD_Connection *connection, const char *key,
+                                 const char *got, const char *allowed);
 CONTROL_RESULT control_refuse(struct MHD_Connection *connection, unsigned status,
                               const char *sentence);
 // The same, with a header `name` for each of `count` values; for 401, 405 and 429.
@@ -71,6 +74,11 @@ CONTROL_RESULT http_wait(struct http_server *server, const struct http_request *
 // The context of a request that has waited, which is the caller's again: it is not released. NULL:
 // the request is new.
 void *http_take_waiting(const struct http_request *request);
+
+// From now on `end` is called with the source's context when edged stops, by http_streams_stop();
+// the reply is then to end soon, by HTTP_STREAM_END. Without it a reply ends with its server.
+void http_stream_set_end(struct http_stream *stream, void (*end)(void *context));
+void http_streams_stop(const struct http_server *server);
 // Lets every stream of the server send what it has and end: MHD_stop_daemon() takes no suspended
 // connections.
 void http_streams_end(const struct http_server *server);

@@ -12,6 +12,8 @@
 // Connections that were hung up on stay with libmicrohttpd until it next runs, which accepts at
 // most this many before.
 #define ROOM_TO_CLOSE 16u
+// libmicrohttpd counts to here; how many there may be now is this server's to say.
+#define CONNECTIONS_EVER 65536u
 // HTTP has a fifth of the main loop, which serves the viewers, and may take 4 ms at once.
 #define SHARE 5
 #define BURST_NS (4 * NS_PER_MS)
@@ -397,7 +399,7 @@ static struct MHD_Daemon *start(struct http_server *server,
     return MHD_start_daemon(
         flags, 0, NULL, NULL, handle, server, MHD_OPTION_EXTERNAL_LOGGER, log_server, server,
         MHD_OPTION_LISTEN_SOCKET, settings->fd, MHD_OPTION_CONNECTION_LIMIT,
-        settings->connections + ROOM_TO_CLOSE, MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY_BYTES,
+        CONNECTIONS_EVER + ROOM_TO_CLOSE, MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY_BYTES,
         MHD_OPTION_CONNECTION_TIMEOUT, settings->silence_s, MHD_OPTION_NOTIFY_CONNECTION,
         on_connection, server, MHD_OPTION_URI_LOG_CALLBACK, on_request_line, server,
         MHD_OPTION_NOTIFY_COMPLETED, on_replied, server, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
@@ -424,6 +426,13 @@ int http_server_new(const struct http_server_settings *settings, struct error *e
     server->source = source_new(server);
     *ret_server = server;
     return 0;
+}
+
+void http_server_limit(struct http_server *server, unsigned connections,
+                       unsigned connections_an_address)
+{
+    server->most = connections;
+    server->most_an_address = connections_an_address;
 }
 
 void http_server_wake(const struct http_server *server)

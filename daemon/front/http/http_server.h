@@ -71,6 +71,9 @@ struct http_server_settings {
 // then is still the caller's.
 int http_server_new(const struct http_server_settings *settings, struct error *error,
                     struct http_server **ret_server);
+// How many connections there may be from now on, as in the settings. Those that there are stay.
+void http_server_limit(struct http_server *server, unsigned connections,
+                       unsigned connections_an_address);
 // Lets the server run after something that no socket announces, such as MHD_resume_connection().
 void http_server_wake(const struct http_server *server);
 // Accepts no more connections and gives up the socket. Connections that there are go on.

@@ -82,14 +82,6 @@ static bool read_fps(const char *text, int64_t *ret_interval_ns)
     return true;
 }
 
-static CONTROL_RESULT refuse_value(const struct http_call *call, const char *key, const char *got,
-                                   const char *allowed)
-{
-    g_autofree char *sentence = g_strdup_printf("%s: got \"%s\", allowed: %s", key, got, allowed);
-
-    return http_problem(call->connection, MHD_HTTP_BAD_REQUEST, key, allowed, sentence);
-}
-
 // NULL: the request is refused, as *ret_result.
 static struct picture_viewer *new_viewer(const struct http_call *call, CONTROL_RESULT *ret_result)
 {
@@ -100,11 +92,11 @@ static struct picture_viewer *new_viewer(const struct http_call *call, CONTROL_R
     struct picture_viewer *viewer;
 
     if (scale && !read_scale(scale, &asked.waiter.scale)) {
-        *ret_result = refuse_value(call, "scale", scale, "1, 1/2, 1/4 and 1/8");
+        *ret_result = http_refuse_value(call->connection, "scale", scale, "1, 1/2, 1/4 and 1/8");
         return NULL;
     }
     if (fps && !read_fps(fps, &asked.interval_ns)) {
-        *ret_result = refuse_value(call, "fps", fps, "a number from 0.1 to 120");
+        *ret_result = http_refuse_value(call->connection, "fps", fps, "a number from 0.1 to 120");
         return NULL;
     }
     camera = camera && *camera ? camera : NULL;

@@ -4,6 +4,7 @@
 #include "daemon/front/http/login.h"
 #include "daemon/front/http/pictures.h"
 #include "daemon/front/http/tune_route.h"
+#include "daemon/front/http/video.h"
 
 #include <glib.h>
 #include <json-glib/json-glib.h>
@@ -157,6 +158,10 @@ static const struct http_route {
      "a JPEG of a view: ?camera=&view=&scale=1/2"},
     {"GET", "/stream.mjpg", CONFIG_ROLE_VIEWER, pictures_reply_stream,
      "JPEGs of a view, one after the other: ?camera=&view=&scale=1/2&fps=5"},
+    {"GET", "/v1/video", CONFIG_ROLE_VIEWER, video_reply_many,
+     "live video of views with status and events: ?view=CAMERA/VIEW&view=…"},
+    {"GET", "/v1/cameras/{camera}/views/{view}/video", CONFIG_ROLE_VIEWER, video_reply_one,
+     "live video of a view: ?format=records for WebCodecs, mp4 for MSE and players"},
     {"GET", "/metrics", CONFIG_ROLE_VIEWER, reply_metrics, "the same as status, for Prometheus"},
     {"GET", "/v1/config", CONFIG_ROLE_OPERATOR, config_route_values,
      "JSON: the configuration in force; cameras, views and regions by their names"},
@@ -330,9 +335,20 @@ void http_routes_recheck(struct http_routes *routes)
     http_server_hang_up_strangers(routes->server, routes->access.account, CONFIG_ROLE_VIEWER);
 }
 
+void http_routes_limit(struct http_routes *routes, unsigned connections,
+                       unsigned connections_an_address)
+{
+    http_server_limit(routes->server, connections, connections_an_address);
+}
+
 void http_routes_stop_listening(struct http_routes *routes)
 {
     http_server_stop_listening(routes->server);
+}
+
+void http_routes_stop(struct http_routes *routes)
+{
+    http_streams_stop(routes->server);
 }
 
 void http_routes_free(struct http_routes *routes)

@@ -23,8 +23,13 @@ int http_routes_new(const struct http_routes_base *base,
 // At a reload, after account_take_users(): hangs up on clients that may not ask any more, or not as
 // much as before.
 void http_routes_recheck(struct http_routes *routes);
+// As http_server_limit().
+void http_routes_limit(struct http_routes *routes, unsigned connections,
+                       unsigned connections_an_address);
 // Accepts no more connections and gives up its socket.
 void http_routes_stop_listening(struct http_routes *routes);
+// edged stops: ends the replies with video, as nobody is to watch a view any more.
+void http_routes_stop(struct http_routes *routes);
 // Ends all connections; those who follow events are sent the last of them, if their sockets take
 // it. Takes NULL.
 void http_routes_free(struct http_routes *routes);

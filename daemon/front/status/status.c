@@ -75,7 +75,8 @@ void status_add_front(struct facts *facts, const struct front_facts *front)
     facts_add_text(facts, "http", front->http_url);
     add_certificate(facts, front);
     facts_add_text(facts, "certificate_error", front->certificate_error);
-    facts_add_count(facts, "viewers", front->viewers, "edged_viewers", "RTSP sessions that play.");
+    facts_add_count(facts, "viewers", front->viewers, "edged_viewers",
+                    "RTSP sessions that play, and readers of video by HTTP.");
     facts_begin(facts, "logins");
     facts_add_count(facts, "failed", front->failed_logins, "edged_failed_logins_total",
                     "Logins with a wrong password.");
@@ -348,8 +349,10 @@ void status_add_mount(struct facts *facts, const struct mount_facts *mount)
     facts_add_text(facts, "kind", mount->kind);
     facts_add_text(facts, "encoder", statistics->encoder);
     facts_add_text(facts, "governor", statistics->governor);
-    facts_add_count(facts, "viewers", mount->viewers, "edged_mount_viewers",
-                    "RTSP sessions that play this view.");
+    facts_add_count(facts, "viewers", mount->viewers + mount->http_viewers, "edged_mount_viewers",
+                    "Who watches this view: RTSP sessions that play, and readers by HTTP.");
+    facts_add_count(facts, "http_viewers", mount->http_viewers, "edged_mount_http_viewers",
+                    "Readers by HTTP among them.");
     facts_add_text(facts, "multicast", mount->multicast);
     facts_add_count(facts, "bitrate_kbps", statistics->bitrate_kbps, NULL, NULL);
     facts_add_count(facts, NULL, statistics->bitrate_kbps * UINT64_C(125),

@@ -58,8 +58,9 @@ struct mount_facts {
     const char *path;                 // "/front/edges"
     const char *alias;                // a second path; "": none
     const char *camera, *view, *kind; // "front", "edges", "edges"
-    unsigned viewers;
-    char multicast[32]; // the group it is sent to, "239.255.4.1:5004"; "": none
+    unsigned viewers;                 // by RTSP
+    unsigned http_viewers;            // by HTTP
+    char multicast[32];               // the group it is sent to, "239.255.4.1:5004"; "": none
     struct stream_statistics statistics;
 };
 

@@ -26,6 +26,7 @@ struct stream {
     struct ring ring;
     struct demand demand;
     struct stills stills;
+    unsigned http_viewers;
 
     // Two consecutive key frames of the NO SIGNAL picture, shown in turn: two, because consecutive
     // IDR pictures of a stream must differ in idr_pic_id. References.
@@ -438,6 +439,16 @@ void stream_resume(struct stream *stream, struct stream_reader *reader, enum dem
     reader_resume(reader);
     arm_slate_timer(stream, next_look_ns(stream, now_ns));
     stream_want_key_frame(stream, reason);
+}
+
+void stream_count_http_viewer(struct stream *stream, int change)
+{
+    stream->http_viewers = (unsigned)((int)stream->http_viewers + change);
+}
+
+unsigned stream_http_viewers(const struct stream *stream)
+{
+    return stream->http_viewers;
 }
 
 void stream_note_sent(struct stream *stream, const struct unit *unit)

@@ -86,6 +86,10 @@ void stream_resume(struct stream *stream, struct stream_reader *reader, enum dem
 // A reader has lost a picture, or a receiver has joined its group: it needs a key frame, which is
 // asked for as soon as `reason` allows, unless one has come by then.
 void stream_want_key_frame(struct stream *stream, enum demand_reason reason);
+// A viewer by HTTP came (1) or went (-1), for status. Readers cannot tell it, as those of sessions
+// of RTSP that do not play are readers too.
+void stream_count_http_viewer(struct stream *stream, int change);
+unsigned stream_http_viewers(const struct stream *stream);
 // A reader begins to send `unit`: the time since its capture goes into the histograms.
 void stream_note_sent(struct stream *stream, const struct unit *unit);
 

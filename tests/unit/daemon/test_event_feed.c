@@ -47,14 +47,14 @@ struct heard {
     int result;
 };
 
-static struct heard hear(const struct event_feed *feed, const char *last_id, const char *camera,
+static struct heard hear(struct event_feed *feed, const char *last_id, const char *camera,
                          const char *region)
 {
     struct heard heard = {g_string_new(NULL), g_string_new(NULL), 0, 0};
     struct event_reader reader;
 
     event_feed_open(feed, CONFIG_ROLE_VIEWER, last_id, camera, region, &reader, heard.head);
-    while ((heard.result = event_feed_read(feed, &reader, heard.rest)) > 0) {
+    while ((heard.result = event_reader_read(&reader, heard.rest)) > 0) {
         heard.events++;
     }
     event_reader_finish(&reader);
@@ -98,10 +98,10 @@ TEST(test_an_event_is_id_name_and_one_line_of_data, setup, teardown)
     GString *text = g_string_new(NULL);
 
     event_feed_open(*state, CONFIG_ROLE_VIEWER, NULL, NULL, NULL, &reader, text);
-    assert_int_equal(event_feed_read(*state, &reader, text), 0);
+    assert_int_equal(event_reader_read(&reader, text), 0);
     g_string_truncate(text, 0);
     add(*state, "front", "door", MOTION_STARTED, 3);
-    assert_int_equal(event_feed_read(*state, &reader, text), 1);
+    assert_int_equal(event_reader_read(&reader, text), 1);
     g_auto(GStrv) lines = g_strsplit(text->str, "\n", -1);
     assert_int_equal(g_strv_length(lines), 5); // the last two are empty
     assert_true(g_regex_match_simple("^id: [0-9a-f]{8}-1$", lines[0], 0, 0));
@@ -110,7 +110,7 @@ TEST(test_an_event_is_id_name_and_one_line_of_data, setup, teardown)
         g_str_has_prefix(lines[2], "data: {\"event\":\"motion_started\",\"camera\":\"front\""));
     assert_string_equal(lines[3], "");
     assert_string_equal(lines[4], "");
-    assert_int_equal(event_feed_read(*state, &reader, text), 0);
+    assert_int_equal(event_reader_read(&reader, text), 0);
     event_reader_finish(&reader);
     g_string_free(text, TRUE);
 }
@@ -227,9 +227,9 @@ TEST(test_who_lags_by_more_than_is_kept_is_told_so, setup, teardown)
 
     event_feed_open(*state, CONFIG_ROLE_VIEWER, NULL, NULL, NULL, &reader, text);
     add_pairs(*state, 1, 128);
-    assert_int_equal(event_feed_read(*state, &reader, text), 1);
+    assert_int_equal(event_reader_read(&reader, text), 1);
     add_pairs(*state, 129, 129);
-    assert_int_equal(event_feed_read(*state, &reader, text), -ENOBUFS);
+    assert_int_equal(event_reader_read(&reader, text), -ENOBUFS);
     event_reader_finish(&reader);
     g_string_free(text, TRUE);
 }

@@ -1,0 +1,265 @@
+"""Live video over HTTP: the pictures that RTSP's viewers see, for pages and players; who may watch, how
+a reader that stalls goes on, and what ends a reply."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+import daemon
+import http_video
+import pattern
+import rtsp
+from daemon import PATIENCE_S, wait_for
+from ports import free_port
+from test_http import write_users
+
+SIZE = {"width": 320, "height": 240}
+VIEWS = [
+    {"name": "edges", "view": "edges", "keyframe_s": 1},
+    {"name": "plain", "view": "camera", "keyframe_s": 1},
+    {"name": "h265", "view": "camera", "codec": "h265", "keyframe_s": 1},
+    {"name": "jpeg", "view": "camera", "codec": "mjpeg"},
+]
+# What no encoder makes small: 20 Mbit/s.
+NOISE = {
+    "source": "gstreamer", "fps": 30, **SIZE,
+    "pipeline": "videotestsrc is-live=true pattern=snow ! video/x-raw,format=NV12,width=320,height=240,framerate=30/1",
+    "views": [{"name": "noise", "view": "camera", "encoder": "x264enc", "bitrate_kbps": 20000}],
+}
+FAKE_CAMERA = daemon.BUILD / "tests/fakes/camera/fake_camera"
+
+
+@pytest.fixture(scope="module")
+def server(shared_edged):
+    return shared_edged([daemon.camera(views=VIEWS, **SIZE), daemon.camera("back", **SIZE)])
+
+
+@contextlib.contextmanager
+def pictures_by_rtsp(url, path):
+    """Hashes of the pictures that FFmpeg sees, in a list that grows."""
+    rtsp.wait_served(url)
+    with path.open("w") as output:
+        ffmpeg = subprocess.Popen(
+            ["ffmpeg", "-nostdin", "-v", "error", "-rtsp_transport", "tcp", "-i", url, "-vsync",
+             "passthrough", "-flush_packets", "1", "-f", "framemd5", "-"], stdout=output)
+
+    def seen():
+        return http_video.hashes(path.read_text())
+
+    wait_for(lambda: len(seen()) > 5)
+    yield seen
+    ffmpeg.terminate()
+    ffmpeg.wait(PATIENCE_S)
+
+
+def assert_part_of(found, seen):
+    """What one client saw is what another one saw in the same time, each picture bit for bit."""
+    begin = wait_for(lambda: found[0] in seen() and seen().index(found[0]) + 1) - 1
+    wait_for(lambda: len(seen()) >= begin + len(found))
+    assert seen()[begin : begin + len(found)] == found
+
+
+@pytest.mark.parametrize("view", ["plain", "h265"])
+def test_records_are_the_pictures_of_rtsp(server, view, tmp_path):
+    with pictures_by_rtsp(server.url(f"/front/{view}"), tmp_path / "seen") as seen:
+        with http_video.Video(server, http_video.of("front", view)) as video:
+            assert video.response.getheader("Content-Type") == "application/vnd.edged.records"
+            configuration = video.next(http_video.CONFIGURATION)
+            units = video.units(40)
+        found = http_video.frame_hashes(b"".join(unit.payload for unit in units),
+                                        "hevc" if view == "h265" else "h264")
+        assert len(found) == 40
+        assert_part_of(found, seen)
+    expected = r"hvc1\.1\.6\.L\d+\.[\dA-F]+" if view == "h265" else r"avc1\.(42|4D|64)[\dA-F]{4}"
+    assert re.match(expected, configuration.json["codec"])
+    assert configuration.json == {"view": f"front/{view}", "codec": configuration.json["codec"], **SIZE}
+    assert units[0].flags == http_video.KEY_FRAME
+    times = [unit.time_us for unit in units]
+    assert times == sorted(set(times)) and abs(times[-1] / 1e6 - time.time()) < PATIENCE_S
+
+
+@pytest.mark.parametrize("view", ["plain", "h265"])
+def test_mp4_plays_live(server, view, tmp_path):
+    """Over TCP, FFmpeg's own HTTP."""
+    port = free_port()
+    server.reload(http={"port": port})
+    with pictures_by_rtsp(server.url(f"/front/{view}"), tmp_path / "seen") as seen:
+        url = f"http://127.0.0.1:{port}" + http_video.of("front", view, format="mp4")
+        text = subprocess.run(
+            ["ffmpeg", "-nostdin", "-v", "error", "-i", url, "-frames:v", "40", "-vsync", "passthrough", "-f",
+             "framemd5", "-"], check=True, capture_output=True, text=True, timeout=PATIENCE_S)
+        assert not text.stderr
+        assert_part_of(http_video.hashes(text.stdout), seen)
+
+
+@pytest.mark.parametrize("view", ["plain", "h265"])
+def test_mp4_names_its_codec_as_records_do(server, view):
+    """So that a page can ask whether it can play it, and make a source buffer of it."""
+    with http_video.Video(server, http_video.of("front", view)) as records, \
+            http_video.Video(server, http_video.of("front", view, format="mp4")) as mp4:
+        codec = records.next(http_video.CONFIGURATION).json["codec"]
+        assert mp4.response.getheader("Content-Type") == f'video/mp4; codecs="{codec}"'
+
+
+def test_one_reply_has_views_of_several_cameras_and_their_status(server):
+    with http_video.Video(server, "/v1/video?view=front/edges&view=back/edges") as video:
+        status = video.next(http_video.STATUS)
+        configurations = [video.next(http_video.CONFIGURATION) for _ in range(2)]
+        assert {c.view: c.json["view"] for c in configurations} == {0: "front/edges", 1: "back/edges"}
+        for view in (0, 1):
+            assert all(unit.payload.startswith(b"\0\0") for unit in video.units(10, view))
+        later = video.next(http_video.STATUS)
+    assert status.view == http_video.ALL_VIEWS
+    assert [camera["name"] for camera in later.json["cameras"]] == ["front", "back"]
+    assert [mount["path"] for mount in later.json["mounts"]] == ["/front/edges", "/back/edges"]
+    assert later.json["mounts"][0].keys() == server.mount().keys()
+
+
+def test_an_event_comes_with_the_video(edged):
+    """Of the fake camera, which begins and ends motion in its region "door" on SIGUSR1."""
+    server = edged([daemon.camera(regions=[{"name": "door"}, {"name": "yard"}])],
+                   EDGED_CAMERA_PROGRAM=FAKE_CAMERA, FAKE_CAMERA="motion")
+    camera = server.wait_camera("front", lambda c: c["state"] == "live" and len(c["regions"]) == 2)
+    with http_video.Video(server, http_video.of("front", "edges")) as video:
+        video.units(1)
+        os.kill(camera["process"]["pid"], signal.SIGUSR1)
+        event = video.next(http_video.EVENT)
+        assert (event.json["event"], event.json["region"]) == ("motion_started", "door")
+        status = video.next(http_video.STATUS, lambda record: daemon.is_moving(record.json["cameras"][0]))
+        assert status.json["cameras"][0]["regions"][0]["name"] == "door"
+
+
+def test_a_viewer_is_counted_and_a_view_without_viewers_is_not_encoded(server):
+    path = "/front/plain"
+    server.wait_mount(path, lambda mount: mount["viewers"] == 0)
+    with http_video.Video(server, http_video.of("front", "plain")) as video:
+        video.units(1)
+        mount = server.mount(path)
+        assert (mount["viewers"], mount["http_viewers"]) == (1, 1)
+        assert server.status()["viewers"] == 1
+        assert 'edged_mount_http_viewers{camera="front",view="plain"} 1' in server.http_get("/metrics")
+    server.wait_mount(path, lambda mount: mount["viewers"] == 0)
+    wait_for(lambda: server.mount(path)["encoded"] == (time.sleep(0.5), server.mount(path)["encoded"])[1])
+
+
+def test_head_answers_without_a_viewer_left_behind(server):
+    url = "http://edged" + http_video.of("front", "plain")
+    head = subprocess.run(["curl", "-sSI", "--unix-socket", server.socket, url], check=True, capture_output=True,
+                          text=True, timeout=PATIENCE_S).stdout
+    assert head.startswith("HTTP/1.1 200")
+    server.wait_mount("/front/plain", lambda mount: mount["viewers"] == 0)
+
+
+@pytest.mark.parametrize("path, status, said", [
+    (http_video.of("front", "none"), 404, 'there is no view "none"; there is "edges", "plain", "h265", "jpeg"'),
+    (http_video.of("front", "jpeg"), 406, "this view is JPEGs: use /stream.mjpg"),
+    (http_video.of("none", "edges"), 404, 'there is no camera "none"; there is "front", "back"'),
+    (http_video.of("front", "edges", format="webm"), 400, 'format: got "webm", allowed: records and mp4'),
+    ("/v1/video", 400, 'view: got "0 of them", allowed: 1 to 16, each as view=front/edges'),
+    ("/v1/video?view=edges", 400, 'view: got "edges", allowed: a camera and its view, as front/edges'),
+    ("/v1/video?" + "&".join(17 * ["view=front/edges"]), 400,
+     'view: got "17 of them", allowed: 1 to 16, each as view=front/edges'),
+    ("/v1/video?format=mp4&view=front/edges&view=back/edges", 400,
+     'view: got "2 of them", allowed: one, as view=front/edges'),
+])  # fmt: skip
+def test_what_is_not_there_is_said(server, path, status, said):
+    code, answer = http_video.problem(server, path)
+    assert (code, answer["detail"]) == (status, said)
+
+
+def read_until_gap(video):
+    """Units up to the first one that follows a gap, with those of its second."""
+    units = video.units(1)
+    while units[-1].time_us - units[-2 if len(units) > 1 else -1].time_us < 10**6:
+        units += video.units(1)
+    return units
+
+
+def test_a_reader_that_stalled_goes_on_with_a_key_frame_and_disturbs_nobody(edged):
+    """Who reads nothing for 3 s has lost what the ring does not keep, and is sent what is new."""
+    port = free_port()
+    server = edged([daemon.camera(**NOISE)], settings={"http": {"port": port}})
+    rtsp.wait_served(server.url("/front/noise"))
+    path = http_video.of("front", "noise")
+    with http_video.Video(server, path) as healthy, \
+            http_video.Video(server, path, port=port, receive_buffer_bytes=4096) as stalled:
+        stalled.units(1)
+        begin_us = healthy.units(1)[0].time_us
+        seen = healthy.units(1)
+        while seen[-1].time_us < begin_us + 4 * 10**6:
+            seen += healthy.units(1)
+        units = read_until_gap(stalled)
+    assert units[-1].flags == http_video.KEY_FRAME
+    gaps = [after.time_us - before.time_us for before, after in zip(seen, seen[1:])]
+    lost = server.mount("/front/noise")["dropped"]
+    assert lost >= 30, "the stalled reader has lost nothing"
+    assert max(gaps) < 10**6 and not any(unit.flags & http_video.SLATE for unit in seen)
+
+
+def test_a_reader_that_reads_nothing_is_hung_up_on(edged):
+    port = free_port()
+    server = edged([daemon.camera(**NOISE)], settings={"http": {"port": port}})
+    rtsp.wait_served(server.url("/front/noise"))
+    with http_video.Video(server, http_video.of("front", "noise"), port=port, receive_buffer_bytes=4096):
+        server.wait_mount("/front/noise", lambda mount: mount["http_viewers"] == 1)
+        server.wait_mount("/front/noise", lambda mount: mount["http_viewers"] == 0)
+
+
+def read_to_end(video):
+    """Until the reply has ended as it should."""
+    while video.response.read(65536):
+        pass
+    return True
+
+
+def test_a_view_that_is_removed_ends_its_reply_and_no_other(edged):
+    server = edged([daemon.camera(views=VIEWS[:2], **SIZE)])
+    with http_video.Video(server, http_video.of("front", "plain")) as removed, \
+            http_video.Video(server, http_video.of("front", "edges")) as kept:
+        for video in (removed, kept):
+            video.units(1)
+        server.reload([daemon.camera(views=VIEWS[:1], **SIZE)])
+        assert read_to_end(removed)
+        kept.units(2 * pattern.FPS)
+
+
+def test_edged_stops_at_once_though_somebody_watches(edged):
+    server = edged([daemon.camera(**SIZE)])
+    with http_video.Video(server, http_video.of("front", "edges")) as video:
+        video.units(1)
+        server.stop()
+        assert read_to_end(video)
+    assert "goes on, ending without it" not in server.stderr()
+
+
+def curl(port, user, view, output):
+    return subprocess.Popen(
+        ["curl", "-q", "-sSk", "-u", f"{user}:pass", "-o", output, "-w", "%{http_code}",
+         f"https://127.0.0.1:{port}" + http_video.of("front", view)], stdout=subprocess.PIPE, text=True)
+
+
+def test_a_view_is_for_its_role_alone_also_after_a_reload(edged, tmp_path):
+    users, port = tmp_path / "users", free_port()
+    write_users(users, vera="viewer", otto="operator")
+    views = [{"name": "edges", "view": "edges"}, {"name": "safe", "view": "edges", "allow": ["operator"]}]
+    settings = {"http": {"port": port, "tls": True}, "rtsp": {"users": str(users)}}
+    server = edged([daemon.camera(views=views, **SIZE)], settings=settings, STATE_DIRECTORY=tmp_path)
+    refused = curl(port, "vera", "safe", tmp_path / "refused")
+    assert refused.communicate(timeout=PATIENCE_S)[0] == "403"
+    assert "may not watch this view" in (tmp_path / "refused").read_text()
+    vera, otto = curl(port, "vera", "edges", tmp_path / "vera"), curl(port, "otto", "safe", tmp_path / "otto")
+    for name, mount in (("vera", "edges"), ("otto", "safe")):
+        wait_for(lambda: (tmp_path / name).exists() and (tmp_path / name).stat().st_size > 10000)
+        assert server.mount(f"/front/{mount}")["http_viewers"] == 1
+    views[0]["allow"] = ["operator"]
+    server.reload([daemon.camera(views=views, **SIZE)])
+    assert vera.communicate(timeout=PATIENCE_S)[0] == "200"
+    assert otto.poll() is None
+    write_users(users, vera="viewer")
+    server.hang_up()
+    otto.communicate(timeout=PATIENCE_S)
