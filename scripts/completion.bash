@@ -21,7 +21,9 @@ _edged()
         mapfile -t COMPREPLY < <(compgen -W "camera gray edges binary canny motion overlay direction split custom" -- "$word")
         ;;
     *)
-        if [[ $word == -* ]]; then
+        if [[ ${help[0]} == @(set|unset) && $word != -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "$("$program" diff --all 2>/dev/null | sed -n 's/^\([a-z][a-z0-9_]*\.[^ ]*\) .*/\1/p')" -- "$word")
+        elif [[ $word == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "$("$program" "${help[@]}" --help | grep -oE '^ +.*--[a-z-]+' | grep -oE -- '--[a-z-]+')" -- "$word")
         else
             mapfile -t COMPREPLY < <(compgen -f -- "$word")

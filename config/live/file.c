@@ -14,6 +14,7 @@
 struct config_file {
     struct config_text text;
     struct config *plain;
+    struct config_overrides origins; // of each key in the text, as values
 };
 
 struct layer {
@@ -222,6 +223,52 @@ int config_file_load(const struct config_file *file, const struct config_overrid
     return load_text(&text, overrides->count ? lay_all : NULL, &layer, ret_config);
 }
 
+static void note_origins(struct config_file *file, const config_setting_t *setting,
+                         const struct schema_group *group, const char *path)
+{
+    for (int i = 0; i < config_setting_length(setting); i++) {
+        const config_setting_t *member = config_setting_get_elem(setting, (unsigned)i);
+        const char *name = config_setting_name(member);
+        const struct schema_key *key = name ? schema_find_key(group, name) : NULL;
+        struct config_line line =
+            config_text_origin(&file->text, config_setting_source_line(member));
+        _cleanup_(cleanup_free) char *inner = NULL, *origin = NULL;
+
+        if (!name) { // an element
+            config_setting_lookup_string(member, "name", &name);
+        }
+        if (!name || asprintf(&inner, "%s%s%s", path, *path ? "." : "", name) < 0) {
+            inner = NULL;
+            continue;
+        }
+        if (!key || key->group) {
+            note_origins(file, member, key ? key->group : group, inner);
+        } else if (config_setting_source_line(member) > 0 &&
+                   asprintf(&origin, "%s:%u", line.file, line.line) > 0) {
+            config_overrides_set(&file->origins, inner, origin, NULL);
+        }
+    }
+}
+
+// Reads the text once more, only to see where its keys stand.
+static int find_origins(void *context, config_setting_t *root, FILE *problems)
+{
+    struct config_file *file = context;
+
+    (void)problems;
+    if (name_elements(root, &schema_root, file->plain) == 0) {
+        note_origins(file, root, &schema_root, "");
+    }
+    return -ECANCELED;
+}
+
+const char *config_file_origin(const struct config_file *file, const char *path)
+{
+    const struct config_override *found = config_overrides_find(&file->origins, path);
+
+    return found ? found->value : NULL;
+}
+
 int config_file_read(const char *path, FILE *problems, struct config_file **ret_file)
 {
     struct config_file *file = calloc(1, sizeof *file);
@@ -239,6 +286,7 @@ int config_file_read(const char *path, FILE *problems, struct config_file **ret_
         config_file_free(file);
         return r;
     }
+    load_text(&file->text, find_origins, file, NULL);
     *ret_file = file;
     return 0;
 }
@@ -252,6 +300,7 @@ void config_file_free(struct config_file *file)
 {
     if (file) {
         config_free(file->plain);
+        config_overrides_finish(&file->origins);
         config_text_finish(&file->text);
         free(file);
     }

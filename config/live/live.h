@@ -48,6 +48,9 @@ int config_file_load(const struct config_file *file, const struct config_overrid
                      FILE *problems, struct config **ret_config);
 // What the file says by itself; owned by the file.
 const struct config *config_file_plain(const struct config_file *file);
+// Where the file sets the key at a path: "edged.conf:12", with the name of an included file where
+// it stands in one; NULL: nowhere, so that it has its default. The file's.
+const char *config_file_origin(const struct config_file *file, const char *path);
 void config_file_free(struct config_file *file); // takes NULL
 
 // What a path of names leads to.
@@ -73,7 +76,12 @@ void config_print_json(FILE *file, const struct config *config, enum config_role
 // The least role that is shown an element of a list of the group: of a view, who may watch it; of a
 // camera, who may watch one of its views.
 enum config_role config_element_role(const struct schema_group *group, const void *element);
-// The same of a place in `config`; null if nothing is there.
+// Calls `tell` for every key with a value of its own that a role is shown.
+void config_each_key(const struct config *config, enum config_role role,
+                     void (*tell)(void *context, const char *path,
+                                  const struct config_place *place),
+                     void *context);
+// What config_print_json() writes of a place in `config`; null if nothing is there.
 void config_print_json_at(FILE *file, const struct config *config, const char *path);
 char *config_json_at(const struct config *config, const char *path); // as a text, to be freed
 // A string in JSON's quotes.

@@ -142,6 +142,65 @@ int config_find(const struct config *config, const char *path, struct error *err
     return 0;
 }
 
+struct key_walk {
+    enum config_role role;
+    void (*tell)(void *context, const char *path, const struct config_place *place);
+    void *context;
+};
+
+static void walk_group(const struct key_walk *walk, const struct schema_group *group,
+                       const void *object, const char *path);
+
+static void walk_list(const struct key_walk *walk, const struct schema_key *key, const void *object,
+                      const char *path)
+{
+    size_t count;
+    const char *elements = schema_get_list(key, object, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        const char *element = elements + i * key->group->size;
+        char place[256];
+
+        snprintf(place, sizeof place, "%.128s.%.64s", path, name_of(element));
+        if (config_element_role(key->group, element) <= walk->role) {
+            walk_group(walk, key->group, element, place);
+        }
+    }
+}
+
+static void walk_group(const struct key_walk *walk, const struct schema_group *group,
+                       const void *object, const char *path)
+{
+    for (size_t i = 0; i < group->key_count; i++) {
+        const struct schema_key *key = &group->keys[i];
+        const struct config_place place = {.group = group, .key = key, .object = object};
+        char inner[256];
+
+        snprintf(inner, sizeof inner, "%.200s%s%.40s", path, *path ? "." : "", key->name);
+        if ((key->used_by && !(key->used_by & SCHEMA_BIT(schema_selected(group, object)))) ||
+            (i == 0 && group->size && group != &schema_root)) {
+            continue; // it has no effect, or is the name in the path
+        }
+        if (key->type == SCHEMA_GROUP) {
+            walk_group(walk, key->group, object, inner);
+        } else if (key->type == SCHEMA_LIST) {
+            walk_list(walk, key, object, inner);
+        } else {
+            walk->tell(walk->context, inner, &place);
+        }
+    }
+}
+
+void config_each_key(const struct config *config, enum config_role role,
+                     void (*tell)(void *context, const char *path,
+                                  const struct config_place *place),
+                     void *context)
+{
+    const struct key_walk walk = {role, tell, context};
+
+    walk_group(&walk, &schema_root, config, "");
+}
+
 char *config_value_text(const struct config *config, const char *path)
 {
     struct config_place place;

@@ -35,16 +35,17 @@ static const char unset_usage[] =
     "  --json         the reply as JSON; edgectl(1) explains the fields\n" SOCKET_HELP;
 
 static const char diff_usage[] =
-    "Usage: edgectl diff [--json] [--config FILE | --socket PATH]\n"
+    "Usage: edgectl diff [--all] [--json] [--config FILE | --socket PATH]\n"
     "The settings of the running edged that differ from its configuration file, and where they "
     "are\n"
     "from.\n"
     "\n"
+    "  --all          every key, and where its value is from\n"
     "  --json         the reply as JSON; edgectl(1) explains the fields\n" SOCKET_HELP;
 
 struct set_options {
     const char *config_path, *socket;
-    bool keep, dry_run, json;
+    bool keep, dry_run, json, all;
 };
 
 // The key at the end of a path, whatever elements of lists are called; NULL: there is none.
@@ -189,7 +190,7 @@ static void print_settings(JsonObject *reply)
         g_autofree char *running = json_text(json_object_get_member(one, "running"), false);
 
         table_add(table, "%s", get_string(one, "key"));
-        table_add(table, "%s", get_boolean(one, "kept") ? "kept" : "set");
+        table_add(table, "%s", get_string(one, "from"));
         table_add(table, "%s", strcmp(file, "null") == 0 ? "none" : file);
         table_add(table, "%s", strcmp(running, "null") == 0 ? "none" : running);
     }
@@ -218,7 +219,9 @@ static int ask(const struct set_options *options, const char *query, JsonObject 
     }
     if (r == 0) {
         r = patch ? client_patch(path, page, text, &error, &body)
-                  : client_get(path, "/v1/config/settings", &error, &body);
+                  : client_get(path,
+                               options->all ? "/v1/config/settings?all=1" : "/v1/config/settings",
+                               &error, &body);
     }
     r = r < 0 ? r : client_parse(body, &error, &reply);
     if (r < 0) {
@@ -273,7 +276,8 @@ int ctl_unset(int argc, char **argv)
 int ctl_diff(int argc, char **argv)
 {
     struct set_options diff = {0};
-    const struct command_option options[] = {{"json", .flag = &diff.json},
+    const struct command_option options[] = {{"all", .flag = &diff.all},
+                                             {"json", .flag = &diff.json},
                                              {"config", .text = &diff.config_path},
                                              {"socket", .text = &diff.socket},
                                              {0}};

@@ -288,8 +288,8 @@ static char *describe_config(void *context, enum control_config what, enum confi
     size_t size;
     FILE *file;
 
-    if (what == CONTROL_CONFIG_SETTINGS) {
-        return live_describe(&front->live, front->config, role);
+    if (what == CONTROL_CONFIG_SETTINGS || what == CONTROL_CONFIG_ALL) {
+        return live_describe(&front->live, front->config, role, what == CONTROL_CONFIG_ALL);
     }
     file = open_memstream(&text, &size);
     if (file && what == CONTROL_CONFIG_SCHEMA) {

@@ -384,33 +384,59 @@ void live_change(struct live *live, const struct config *running, struct live_re
     }
 }
 
-char *live_describe(const struct live *live, const struct config *running, enum config_role role)
+struct description {
+    FILE *file;
+    const struct live *live;
+    const struct config *running;
+    const char *separator;
+};
+
+static void describe_key(struct description *to, const char *path)
 {
-    const struct config *plain = config_file_plain(live->file);
-    const char *separator = "";
+    const struct config_override *over = config_overrides_find(&to->live->in_effect, path);
+    g_autofree char *plain = config_json_at(config_file_plain(to->live->file), path);
+    g_autofree char *running = config_json_at(to->running, path);
+    const char *origin = config_file_origin(to->live->file, path);
+    bool kept = over && is_kept(to->live, over);
+
+    fprintf(to->file,
+            "%s{\"key\":\"%s\",\"file\":%s,\"running\":%s,\"kept\":%s,\"from\":", to->separator,
+            path, plain, running, kept ? "true" : "false");
+    config_print_json_string(to->file, kept ? "kept" : over ? "set" : origin ? origin : "default");
+    fputc('}', to->file);
+    to->separator = ",";
+}
+
+static void describe_each(void *context, const char *path, const struct config_place *place)
+{
+    (void)place;
+    describe_key(context, path);
+}
+
+char *live_describe(const struct live *live, const struct config *running, enum config_role role,
+                    bool is_all)
+{
+    struct description to = {.live = live, .running = running, .separator = ""};
     char *text = NULL;
     size_t size;
-    FILE *file = open_memstream(&text, &size);
 
-    if (!file) {
+    to.file = open_memstream(&text, &size);
+    if (!to.file) {
         return NULL;
     }
-    fputs("{\"settings\":[", file);
-    for (size_t i = 0; i < live->in_effect.count; i++) {
-        const struct config_override *one = &live->in_effect.list[i];
-        g_autofree char *old = config_json_at(plain, one->path);
-        g_autofree char *new = config_json_at(running, one->path);
-
+    fputs("{\"settings\":[", to.file);
+    for (size_t i = 0; !is_all && i < live->in_effect.count; i++) {
+        const char *path = live->in_effect.list[i].path;
         struct config_place place;
 
-        if (config_find(running, one->path, NULL, &place) == 0 && place.role > role) {
-            continue;
+        if (config_find(running, path, NULL, &place) < 0 || place.role <= role) {
+            describe_key(&to, path);
         }
-        fprintf(file, "%s{\"key\":\"%s\",\"file\":%s,\"running\":%s,\"kept\":%s}", separator,
-                one->path, old, new, is_kept(live, one) ? "true" : "false");
-        separator = ",";
     }
-    fputs("]}\n", file);
-    fclose(file);
+    if (is_all) {
+        config_each_key(running, role, describe_each, &to);
+    }
+    fputs("]}\n", to.file);
+    fclose(to.file);
     return text;
 }

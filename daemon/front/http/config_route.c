@@ -24,9 +24,30 @@ CONTROL_RESULT config_route_schema(struct http_call *call)
     return describe(call, CONTROL_CONFIG_SCHEMA, "application/schema+json");
 }
 
+// A flag of the query: "1" or "0".
+static bool read_flag(const struct http_call *call, const char *name, bool *ret_flag)
+{
+    const char *value = http_query(call, name);
+
+    *ret_flag = value && strcmp(value, "1") == 0;
+    return !value || *ret_flag || strcmp(value, "0") == 0;
+}
+
+static CONTROL_RESULT refuse_flag(const struct http_call *call, const char *names)
+{
+    g_autofree char *sentence = g_strdup_printf("got another value of %s, allowed: 0, 1", names);
+
+    return http_problem(call->connection, MHD_HTTP_BAD_REQUEST, NULL, "0, 1", sentence);
+}
+
 CONTROL_RESULT config_route_settings(struct http_call *call)
 {
-    return describe(call, CONTROL_CONFIG_SETTINGS, "application/json");
+    bool all;
+
+    if (!read_flag(call, "all", &all)) {
+        return refuse_flag(call, "all");
+    }
+    return describe(call, all ? CONTROL_CONFIG_ALL : CONTROL_CONFIG_SETTINGS, "application/json");
 }
 
 static bool is_json(const struct http_request *request)
@@ -37,15 +58,6 @@ static bool is_json(const struct http_request *request)
 
     return strcmp(word, "application/merge-patch+json") == 0 ||
            strcmp(word, "application/json") == 0;
-}
-
-// A flag of the query: "1" or "0".
-static bool read_flag(const struct http_call *call, const char *name, bool *ret_flag)
-{
-    const char *value = http_query(call, name);
-
-    *ret_flag = value && strcmp(value, "1") == 0;
-    return !value || *ret_flag || strcmp(value, "0") == 0;
 }
 
 static CONTROL_RESULT refuse_change(const struct http_call *call,
@@ -67,8 +79,7 @@ static CONTROL_RESULT change(struct http_call *call, const char *text, size_t si
 
     if (!read_flag(call, "dry_run", &request.is_dry) ||
         !read_flag(call, "keep", &request.is_kept)) {
-        return http_problem(call->connection, MHD_HTTP_BAD_REQUEST, NULL, "0, 1",
-                            "got another value of dry_run or keep, allowed: 0, 1");
+        return refuse_flag(call, "dry_run or keep");
     }
     call->front->change_config(call->front->context, &request);
     if (request.status != MHD_HTTP_OK) {

@@ -12,8 +12,14 @@ struct http_routes;
 struct live_request;
 struct stream;
 
-// Of the configuration: its values, its table of keys, and what was set over the file.
-enum control_config { CONTROL_CONFIG_VALUES, CONTROL_CONFIG_SCHEMA, CONTROL_CONFIG_SETTINGS };
+// Of the configuration: its values, its table of keys, what was set over the file, and
+// where every value is from.
+enum control_config {
+    CONTROL_CONFIG_VALUES,
+    CONTROL_CONFIG_SCHEMA,
+    CONTROL_CONFIG_SETTINGS,
+    CONTROL_CONFIG_ALL
+};
 
 // What the server calls in the front; it g_free()s the texts that they return. `status` and
 // `list_mounts` are front_status_text() and front_status_list_mounts(). `reload` loads the

@@ -170,7 +170,7 @@ static const struct http_route {
     {"GET", "/v1/config/schema", CONFIG_ROLE_VIEWER, config_route_schema,
      "JSON Schema of it: each key's type, range, default, and what a change costs"},
     {"GET", "/v1/config/settings", CONFIG_ROLE_OPERATOR, config_route_settings,
-     "JSON: what was changed over the file, and what of it is kept"},
+     "JSON: what was changed over the file, and what of it is kept; ?all=1: every key"},
     {"POST", "/v1/cameras/{camera}/armed", CONFIG_ROLE_OPERATOR, config_route_arm,
      "motion events of a camera on or off: {\"armed\": true}, ?keep=1"},
     {"POST", "/v1/cameras/{camera}/views/{view}/keyframe", CONFIG_ROLE_OPERATOR,
