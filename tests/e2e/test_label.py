@@ -156,9 +156,10 @@ def test_a_reload_writes_and_wipes_between_two_frames(edged, watch):
     assert seen == [[], ["left"], ["right"], []]
 
 
-def test_the_gpu_has_the_same_label(board, watch):
+@pytest.mark.parametrize("memory", ["registered", "managed"])
+def test_the_gpu_has_the_same_label(board, watch, memory):
     label = {"text": TEXT, "size": 3, "corner": "bottom-left"}
-    server = board("orin-nano", [camera(label, "camera", "edges")])
+    server = board("orin-nano", [camera(label, "camera", "edges")], settings={"memory": memory})
     server.wait_camera("front", lambda c: "CUDA" in c["path"])
     width, height = box_size(len(TEXT))
     for view in ("camera", "edges"):

@@ -73,6 +73,19 @@ def test_viewers_see_black_there_and_the_picture_around_it(edged, watch, setting
             assert picture[pixels(RIGHT, 2)].max() <= CODED
 
 
+@pytest.mark.parametrize("memory", ["registered", "managed"])
+def test_the_gpu_sees_black_as_well(board, watch, memory):
+    server = board("orin-nano", [camera(LEFT, RIGHT, views=("camera", "edges"))],
+                   settings={"memory": memory})
+    server.wait_camera("front", lambda c: f"{memory} -> CUDA" in c["path"])
+    for view in ("camera", "edges"):
+        viewer = watch(server.url(f"/front/{view}"), view=view, size=SIZE, keep_every=5)
+        viewer.wait_kept(2)
+        viewer.stop()
+        for number, picture in viewer.pictures().items():
+            assert pattern.psnr_db(picture, expected(view, number, LEFT, RIGHT)) >= PSNR_MIN_DB
+
+
 def test_a_reload_hides_and_shows_between_two_frames(edged, watch):
     front = camera(views=("camera", "motion"))
     server = edged([front])

@@ -234,3 +234,17 @@ def test_a_missing_mask_loses_nothing_but_its_region(tmp_path):
     assert result.returncode == 0
     assert "none.png: No such file or directory" in result.stderr
     assert {json.loads(line)["region"] for line in result.stdout.splitlines()} == {"all"}
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_what_is_private_moves_in_no_light(street, tmp_path, private):
+    corners = "( [0.0, 0.0], [0.5, 0.0], [0.5, 1.0], [0.0, 1.0] )"
+    hidden = f"privacy = ( {{ polygon = {corners}; }} );" if private else ""
+    (tmp_path / "edged.conf").write_text(
+        f"cameras = ( {{ {hidden} regions = ( {{ polygon = {corners}; erode = 0; threshold = 5; "
+        "duration_s = 0; start = 0.001; end = 0.0005; } ); } );")
+    write(tmp_path / "clip.y4m", lit(street, lambda n, gray: gray * (1, 0.6, 1.2)[n // 7 % 3] + 5))
+    lines = events("--config", tmp_path / "edged.conf", "--frames", tmp_path / "clip.y4m")
+    assert len([line for line in lines if line["event"] == "frame"]) == len(street)
+    assert any(line["event"] == "motion_started" for line in lines) != private
+    assert any(line["share"] > 0 for line in lines) != private
