@@ -45,7 +45,7 @@ TUTORIALS := $(BUILD)/tests/bench/tutorials/edged_edges
 # What drives a bundle on a machine with a GPU.
 DAEMON_TESTS := $(BUILD)/tests/gpu/daemon_client $(BUILD)/tests/gpu/faulty/libcuda.so.1
 
-.PHONY: everything check-unit check-golden check-random check-e2e check-arm64 check-toolkits check-vm check-fresh check-gpu check-bundle soak \
+.PHONY: everything check-unit check-golden check-random check-e2e check-api check-arm64 check-toolkits check-vm check-fresh check-gpu check-bundle soak \
         bench bench-tutorials bench-gpu asan tsan fuzz fuzz-coverage fuzzers lint lint-deep
 
 everything: $(PROGRAMS) $(UNIT_TESTS) $(FAKES) $(FAKE_CUDA_PROGRAMS) $(GPU_PROGRAMS) $(GOLDEN_PROGRAMS) $(TUTORIALS) $(DAEMON_TESTS) $(FAKE_CUDA_CHECK) ## all programs, those of the tests too
@@ -68,6 +68,9 @@ check-e2e: $(PROGRAMS) $(FAKES) $(FAKE_CUDA_PROGRAMS) ## the real programs with 
 check-arm64: ## everything crossed to arm64 without a warning, unit and golden tests of it under qemu-user; as root
 	@scripts/setup --with deb beds arm64
 	@scripts/check-arm64
+
+check-api: $(PROGRAMS) ## what edged answers over HTTP against /openapi.yaml, by schemathesis out of PyPI
+	@EDGED_BUILD='$(abspath $(BUILD))' scripts/check-api
 
 # Into build/, whatever BUILD says: the compilers are the same for every build. TOOLKITS="12.6.85" is one.
 check-toolkits: ## the kernels by the device compilers of CUDA 11.7 to 13.0, out of PyPI: no warning, and a table of registers and spills

@@ -6,10 +6,16 @@
 #include <json-glib/json-glib.h>
 #include <stdio.h>
 
+// The text as JSON can have it: JSON is UTF-8, but the name that a driver gives itself may not be;
+// and json-glib does not escape U+001F. The caller g_free()s it.
+static inline char *json_valid(const char *text)
+{
+    return g_strdelimit(g_utf8_make_valid(text, -1), "\x1f", '?');
+}
+
 static inline void json_add_string(JsonBuilder *builder, const char *name, const char *value)
 {
-    // JSON is UTF-8, but the name that a driver gives itself may not be.
-    g_autofree char *valid = g_utf8_make_valid(value, -1);
+    g_autofree char *valid = json_valid(value);
 
     json_builder_set_member_name(builder, name);
     json_builder_add_string_value(builder, valid);

@@ -1,7 +1,8 @@
 #include "daemon/front/http/http_reply.h"
 
+#include "daemon/common/json_members.h"
+
 #include <glib-unix.h>
-#include <json-glib/json-glib.h>
 #include <poll.h>
 #include <string.h>
 
@@ -73,11 +74,8 @@ CONTROL_RESULT control_reply(struct MHD_Connection *connection, unsigned status,
 
 static void add_text(JsonBuilder *builder, const char *name, const char *text)
 {
-    g_autofree char *valid = text ? g_utf8_make_valid(text, -1) : NULL;
-
-    if (valid) {
-        json_builder_set_member_name(builder, name);
-        json_builder_add_string_value(builder, valid);
+    if (text) {
+        json_add_string(builder, name, text);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "daemon/front/http/config_route.h"
 #include "daemon/front/http/login.h"
 #include "daemon/front/http/pictures.h"
+#include "daemon/front/http/openapi.h"
 #include "daemon/front/http/tune_route.h"
 #include "daemon/front/http/video.h"
 
@@ -140,6 +141,7 @@ static const struct http_route {
     const char *help; // a line of the index
 } routes_table[] = {
     {"GET", "/", CONFIG_ROLE_VIEWER, reply_index, "this list"},
+    {"GET", "/openapi.yaml", CONFIG_ROLE_VIEWER, openapi_reply, "all of this as OpenAPI 3.1"},
     {"GET", "/healthz", ACCESS_EVERYBODY, reply_health, "\"ok\" as long as edged runs"},
     {"GET", "/login", ACCESS_EVERYBODY, login_by_address, "logs a browser in, and goes on to /"},
     {"POST", "/v1/login", ACCESS_EVERYBODY, login_by_form, "user and password for a cookie"},
