@@ -12,7 +12,7 @@
 // Embedded; starts out as {0}.
 struct picture_maker {
     struct privacy *privacy; // owned; NULL: all may be seen
-    struct frame_pool *lent; // owned reference; for copies of such frames; NULL: none came yet
+    struct frame_pool *lent; // owned reference; for copies of lent frames; NULL: none came yet
     const struct frame_allocator *allocator; // of these; not owned
     struct copies *copies;                   // not owned
     bool shows_other;           // what may be seen is not what it was before the last preparation
