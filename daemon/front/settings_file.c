@@ -83,10 +83,17 @@ void settings_file_read(const char *path, const char *config_path, bool is_look,
     struct stat status;
     gsize length;
 
-    if (!path || !real || (lstat(path, &status) < 0 && errno == ENOENT)) {
+    if (!path || !real) {
         return;
     }
-    if (lstat(path, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size > BYTES_MAX) {
+    if (lstat(path, &status) < 0) {
+        if (errno != ENOENT) {
+            fprintf(problems, "%s: warning: cannot read: %s, going on without what was kept\n",
+                    path, strerror(errno));
+        }
+        return;
+    }
+    if (!S_ISREG(status.st_mode) || status.st_size > BYTES_MAX) {
         set_aside(path, is_look, "it is no regular file of up to 1 MiB that can be read", problems);
         return;
     }
@@ -129,7 +136,7 @@ int settings_file_write(const char *path, const char *config_path,
                         const struct config_overrides *kept, struct error *error)
 {
     _cleanup_(cleanup_free) char *text = NULL, *real = real_path(config_path);
-    const struct stat like = {.st_uid = geteuid(), .st_gid = getegid(), .st_mode = 0600};
+    struct stat like = {.st_uid = geteuid(), .st_gid = getegid()};
     g_autofree char *folder = g_path_get_dirname(path);
     FILE *file;
     size_t size;
@@ -154,5 +161,9 @@ int settings_file_write(const char *path, const char *config_path,
     fputs("\n);\n", file);
     fclose(file);
     g_mkdir_with_parents(folder, 0700);
+    if (geteuid() == 0) { // for the service, where root runs edged in its stead
+        stat(folder, &like);
+    }
+    like.st_mode = 0600;
     return replace_file(path, text, size, &like, error);
 }

@@ -255,6 +255,7 @@ def test_a_camera_is_disarmed_and_armed(serve, watch):
     server.wait_camera("front", lambda c: c["armed"] and daemon.is_moving(c))
     server.assert_accounted(viewer)
     assert arm('{"armed": 1}')[0] == 422 and arm('{"armed": true, "fps": 1}')[0] == 422
+    assert arm("[" * 65000)[0] == arm('{"armed": ' * 6000)[0] == arm("")[0] == 422
     assert arm('{"armed": true}', "back")[0] == arm('{"armed": true}', "a%22b")[0] == 404
 
 

@@ -1,6 +1,7 @@
 #include "daemon/front/http/config_route.h"
 
 #include "config/schema/schema.h"
+#include "daemon/front/http/http_body.h"
 #include "daemon/front/live.h"
 #include "daemon/front/stream/stream.h"
 
@@ -103,12 +104,17 @@ CONTROL_RESULT config_route_change(struct http_call *call)
 
 CONTROL_RESULT config_route_arm(struct http_call *call)
 {
-    const char *camera = call->parameters[0], *body = call->request->body;
-    bool on = g_regex_match_simple("^\\s*{\\s*\"armed\"\\s*:\\s*true\\s*}\\s*$", body, 0, 0);
-    bool off = g_regex_match_simple("^\\s*{\\s*\"armed\"\\s*:\\s*false\\s*}\\s*$", body, 0, 0);
+    const char *camera = call->parameters[0];
+    g_autoptr(JsonObject) body = NULL;
     g_autofree char *text = NULL;
+    struct error error = {0};
+    JsonNode *armed = NULL;
 
-    if (!on && !off) {
+    if (http_body_object(call->request->body, call->request->body_size, &error, &body) == 0 &&
+        json_object_get_size(body) == 1) {
+        armed = json_object_get_member(body, "armed");
+    }
+    if (!armed || json_node_get_value_type(armed) != G_TYPE_BOOLEAN) {
         return http_problem(call->connection, 422, "armed", "true, false",
                             "got another body, allowed: {\"armed\": true} or {\"armed\": false}");
     }
@@ -116,8 +122,8 @@ CONTROL_RESULT config_route_arm(struct http_call *call)
         return http_problem(call->connection, MHD_HTTP_NOT_FOUND, "camera", NULL,
                             "there is no such camera");
     }
-    text =
-        g_strdup_printf("{\"cameras\": {\"%s\": {\"armed\": %s}}}", camera, on ? "true" : "false");
+    text = g_strdup_printf("{\"cameras\": {\"%s\": {\"armed\": %s}}}", camera,
+                           json_node_get_boolean(armed) ? "true" : "false");
     return change(call, text, strlen(text));
 }
 

@@ -1,5 +1,7 @@
 #include "daemon/front/http/tune_route.h"
 
+#include "daemon/front/http/http_body.h"
+
 #include <errno.h>
 #include <json-glib/json-glib.h>
 #include <string.h>
@@ -157,11 +159,10 @@ static int read_member(const char *key, JsonNode *node, struct objection *object
     return error_set(&objection->error, -EINVAL, "got the key \"%.40s\", allowed: " KEYS, key);
 }
 
-// An empty body asks for nothing in particular. The texts of the request are those of `parser`.
-static int read_body(JsonParser *parser, const struct http_request *request,
-                     struct objection *objection, struct tuning_request *ret_request)
+// An empty body asks for nothing in particular. The texts of the request are those of *ret_body.
+static int read_body(const struct http_request *request, struct objection *objection,
+                     JsonObject **ret_body, struct tuning_request *ret_request)
 {
-    g_autoptr(GError) failure = NULL;
     JsonObjectIter iterator;
     const char *key;
     JsonNode *node;
@@ -170,16 +171,12 @@ static int read_body(JsonParser *parser, const struct http_request *request,
     if (request->body_size == 0) {
         return 0;
     }
-    if (!json_parser_load_from_data(parser, request->body, (gssize)request->body_size, &failure)) {
-        return error_set(&objection->error, -EINVAL, "the body is not JSON: %s", failure->message);
+    r = http_body_object(request->body, request->body_size, &objection->error, ret_body);
+    if (r < 0) {
+        objection->allowed = "an object with the keys " KEYS;
+        return r;
     }
-    JsonNode *root = json_parser_get_root(parser);
-    if (!root || !JSON_NODE_HOLDS_OBJECT(root)) {
-        return error_set(&objection->error, -EINVAL,
-                         "the body is not a JSON object, allowed: one "
-                         "with the keys " KEYS);
-    }
-    json_object_iter_init(&iterator, json_node_get_object(root));
+    json_object_iter_init(&iterator, *ret_body);
     while (r == 0 && json_object_iter_next(&iterator, &key, &node)) {
         r = read_member(key, node, objection, ret_request);
     }
@@ -206,9 +203,9 @@ CONTROL_RESULT tune_route_reply(struct http_call *call)
     struct tune_reply *reply = g_new0(struct tune_reply, 1);
     const struct tuning_reader reader = {take_line, reply};
     const struct http_stream_source source = {produce, release, reply};
-    g_autoptr(JsonParser) parser = json_parser_new();
+    g_autoptr(JsonObject) body = NULL;
     struct objection objection = {0};
-    int r = read_body(parser, call->request, &objection, &request);
+    int r = read_body(call->request, &objection, &body, &request);
 
     r = r < 0 ? r : call->front->tune(call->front->context, &request, &reader, &objection.error);
     if (r < 0) {
