@@ -1,9 +1,10 @@
 #include "daemon/front/http/routes.h"
 
 #include "daemon/front/http/config_route.h"
+#include "daemon/front/http/http_page.h"
 #include "daemon/front/http/login.h"
-#include "daemon/front/http/pictures.h"
 #include "daemon/front/http/openapi.h"
+#include "daemon/front/http/pictures.h"
 #include "daemon/front/http/tune_route.h"
 #include "daemon/front/http/video.h"
 
@@ -98,6 +99,13 @@ static CONTROL_RESULT reply_readiness(struct http_call *call)
                                 "edged has just been started and is not ready");
 }
 
+static CONTROL_RESULT reply_time(struct http_call *call)
+{
+    char *text = g_strdup_printf("{\"now_us\": %" G_GINT64_FORMAT "}\n", g_get_real_time());
+
+    return control_reply(call->connection, MHD_HTTP_OK, "application/json", text);
+}
+
 // A list of the status alone.
 static CONTROL_RESULT reply_part(struct http_call *call, const char *name)
 {
@@ -140,7 +148,8 @@ static const struct http_route {
     CONTROL_RESULT (*reply)(struct http_call *call);
     const char *help; // a line of the index
 } routes_table[] = {
-    {"GET", "/", CONFIG_ROLE_VIEWER, reply_index, "this list"},
+    {"GET", "/", ACCESS_EVERYBODY, reply_index, "in a browser the page, else this list"},
+    {"GET", "/page/{file}", ACCESS_EVERYBODY, http_page_reply, "what the page is made of"},
     {"GET", "/openapi.yaml", CONFIG_ROLE_VIEWER, openapi_reply, "all of this as OpenAPI 3.1"},
     {"GET", "/healthz", ACCESS_EVERYBODY, reply_health, "\"ok\" as long as edged runs"},
     {"GET", "/login", ACCESS_EVERYBODY, login_by_address, "logs a browser in, and goes on to /"},
@@ -177,6 +186,8 @@ static const struct http_route {
      "motion events of a camera on or off: {\"armed\": true}, ?keep=1"},
     {"POST", "/v1/cameras/{camera}/views/{view}/keyframe", CONFIG_ROLE_OPERATOR,
      config_route_keyframe, "asks the encoder of a view that is watched for a key frame"},
+    {"GET", "/v1/time", ACCESS_EVERYBODY, reply_time,
+     "JSON: this machine's clock, in microseconds since 1970"},
     {"POST", "/v1/reload", CONFIG_ROLE_OPERATOR, reply_reload,
      "loads the configuration again; the verdict is JSON"},
     {"POST", "/v1/tune", CONFIG_ROLE_OPERATOR, tune_route_reply,
@@ -185,6 +196,11 @@ static const struct http_route {
 
 static CONTROL_RESULT reply_index(struct http_call *call)
 {
+    const char *accept = http_header_of(call->request, MHD_HTTP_HEADER_ACCEPT);
+
+    if (accept && strstr(accept, "text/html")) {
+        return http_page_reply(call);
+    }
     GString *text = g_string_new("edged " EDGED_VERSION "\n");
 
     for (size_t i = 0; i < ARRAY_LENGTH(routes_table); i++) {

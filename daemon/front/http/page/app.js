@@ -1,0 +1,268 @@
+// The page: a wall of views, one large, two with a wipe between them, and the panels beside.
+
+import {get, make, post} from "./api.js";
+import {Live, Picture} from "./video.js";
+import {panels} from "./panels.js";
+
+const $ = id => document.getElementById(id);
+
+// What all parts of the page know. `chosen` and `compare` are paths, "front/edges".
+export const state = {
+  session: {}, status: null, schema: null, config: null, chosen: "", compare: "",
+  pictures: new Map(), numbers: new Map(), history: [], events: [], tab: "picture",
+};
+
+const live = new Live(told => {
+  if (told.way) {
+    $("way").textContent = told.why ? `${told.way}: ${told.why}` : told.way;
+    state.way = told.way;
+  }
+  if (told.fault === 401) {
+    start();
+  } else if (told.fault !== undefined) {
+    $("fault").textContent = told.fault;
+  }
+  if (told.status) {
+    state.toldMs = performance.now();
+    takeStatus(told.status);
+  }
+  if (told.event) {
+    takeEvent(told.event);
+  }
+});
+
+export function say(sentence) {
+  $("said").textContent = sentence;
+}
+
+export const camera = () => state.chosen.split("/")[0];
+export const view = () => state.chosen.split("/")[1];
+export const cameraStatus = () => state.status?.cameras.find(each => each.name === camera());
+export const mountStatus = path => state.status?.mounts.find(each => `${each.camera}/${each.view}` === path);
+
+function paths() {
+  return state.status.mounts.map(mount => `${mount.camera}/${mount.view}`);
+}
+
+// The wall has a tile for each view there is.
+function buildWall() {
+  const wall = $("wall");
+  wall.replaceChildren();
+  state.pictures.clear();
+  for (const path of paths()) {
+    const picture = new Picture(path);
+    const canvas = make("canvas", {"aria-hidden": "true"});
+    const tile = make("figure", {tabindex: 0, role: "button", "data-path": path, "aria-label": `Show ${path}`,
+      onclick: () => choose(path),
+      onkeydown: event => keyOnTile(event, path)},
+    canvas, make("figcaption", {}, make("span", {}, path), make("span", {class: "quiet"})));
+    picture.canvases.add(canvas);
+    state.pictures.set(path, picture);
+    wall.append(tile);
+  }
+  $("compare").replaceChildren(make("option", {value: ""}, "nothing"),
+    ...paths().map(path => make("option", {value: path}, path)));
+  choose(paths().includes(state.chosen) ? state.chosen : paths()[0]);
+  live.show([...state.pictures.values()]);
+}
+
+function keyOnTile(event, path) {
+  const tiles = [...$("wall").children];
+  const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
+  if (event.key === "Enter" || event.key === " ") {
+    event.preventDefault();
+    choose(path);
+  } else if (step) {
+    event.preventDefault();
+    tiles[(tiles.indexOf(event.currentTarget) + step + tiles.length) % tiles.length].focus();
+  }
+}
+
+function place(canvas, path) {
+  for (const picture of state.pictures.values()) {
+    picture.canvases.delete(canvas);
+  }
+  canvas.hidden = !path;
+  if (path) {
+    const picture = state.pictures.get(path);
+    picture.canvases.add(canvas);
+    const [tile] = picture.canvases;
+    if (tile.width && picture.size[0]) {
+      [canvas.width, canvas.height] = picture.size;
+      canvas.getContext("2d", {alpha: false}).drawImage(tile, 0, 0);
+    }
+  }
+}
+
+export function choose(path) {
+  const before = camera();
+  state.chosen = path;
+  for (const tile of $("wall").children) {
+    tile.setAttribute("aria-current", String(tile.dataset.path === path));
+  }
+  place($("large"), path);
+  compare(state.compare === path ? "" : state.compare);
+  location.replace(`#${path}`);
+  if (before !== camera() || state.tab === "picture") {
+    showTab(state.tab);
+  }
+  showArmed();
+}
+
+function compare(path) {
+  state.compare = path && state.pictures.has(path) ? path : "";
+  $("compare").value = state.compare;
+  place($("other"), state.compare);
+  $("wipe").hidden = !state.compare;
+  $("other").style.clipPath = `inset(0 0 0 ${$("wipe").value}%)`;
+}
+
+// Panels
+// ---------------------------------------------------------------------
+
+export function showTab(name) {
+  state.tab = name;
+  for (const tab of $("tabs").children) {
+    tab.setAttribute("aria-selected", String(tab.dataset.name === name));
+    tab.tabIndex = tab.dataset.name === name ? 0 : -1;
+  }
+  $("shapes").hidden = true;
+  $("tab").replaceChildren();
+  panels[name].show($("tab"), $("shapes"));
+}
+
+function buildTabs() {
+  $("tabs").replaceChildren(...Object.entries(panels).map(([name, panel]) => make("button",
+    {role: "tab", type: "button", "data-name": name, onclick: () => showTab(name),
+      onkeydown: event => {
+        const other = {ArrowRight: "nextSibling", ArrowLeft: "previousSibling"}[event.key];
+        event.currentTarget[other]?.focus();
+      }}, panel.title)));
+}
+
+// What the server tells
+// ---------------------------------------------------------------------
+
+function takeStatus(status) {
+  const before = state.status && paths().join();
+  state.status = status;
+  const size = cameraStatus();
+  if (size?.width) {
+    $("screen").style.aspectRatio = `${size.width}/${size.height}`;
+  }
+  if (before !== paths().join()) {
+    buildWall();
+  }
+  showArmed();
+}
+
+function takeEvent(event) {
+  state.events.unshift(event);
+  state.events.length = Math.min(state.events.length, 100);
+  say(`Motion ${event.kind ?? ""} in ${event.region} of ${event.camera}`);
+  if (state.tab === "events") {
+    showTab("events");
+  }
+}
+
+function showArmed() {
+  const armed = cameraStatus()?.armed;
+  $("armed").disabled = !state.session.can_change || armed === undefined;
+  $("armed").checked = armed !== false;
+}
+
+// Once a second: numbers on the tiles, charts, and status where none comes with the video.
+async function tick() {
+  for (const [path, picture] of state.pictures) {
+    const numbers = picture.take();
+    state.numbers.set(path, numbers);
+    const shown = numbers.p50 === null ? "" : `${numbers.p50.toFixed(0)} ms`;
+    document.querySelector(`figure[data-path="${path}"] figcaption .quiet`).textContent =
+      numbers.slate ? "no signal" : `${numbers.fps.toFixed(0)} fps ${shown}`;
+  }
+  showNumbers();
+  if (state.status && performance.now() - (state.toldMs ?? 0) > 3000) {
+    takeStatus(await get("/v1/status"));
+  }
+  const mount = mountStatus(state.chosen);
+  if (mount) {
+    state.history.push({path: state.chosen, ...state.numbers.get(state.chosen),
+      compute: mount.latency_ms.compute.p50, viewers: mount.viewers});
+    state.history = state.history.slice(-120);
+  }
+  panels[state.tab].tick?.();
+}
+
+function showNumbers() {
+  const numbers = state.numbers.get(state.chosen);
+  const mount = mountStatus(state.chosen);
+  const seen = cameraStatus();
+  if (!numbers || !mount || !seen) {
+    return;
+  }
+  const parts = [state.chosen, seen.state, `${numbers.fps.toFixed(1)} fps`, `${numbers.kbps.toFixed(0)} kbit/s`,
+    `${mount.viewers} viewer${mount.viewers === 1 ? "" : "s"}`];
+  if (numbers.p50 !== null) {
+    parts.push(`capture to screen ${numbers.p50.toFixed(1)} ms (95 %: ${numbers.p95.toFixed(1)})`);
+  }
+  const compute = mount.latency_ms.compute.p50;
+  parts.push(`computing ${compute.toFixed(2)} ms of ${(1000 / Math.max(seen.fps, 1)).toFixed(1)} ms a frame`, seen.backend);
+  $("numbers").textContent = parts.join(" · ");
+}
+
+// Logging in
+// ---------------------------------------------------------------------
+
+async function logIn() {
+  const dialog = $("login");
+  const form = dialog.querySelector("form");
+  if (state.session.way === "prompt") {
+    location.assign("/login");
+    return;
+  }
+  $("login-note").textContent = state.session.secure ? "" : "This connection is not encrypted.";
+  form.onsubmit = async event => {
+    event.preventDefault();
+    try {
+      await post("/v1/login", {user: form.user.value, password: form.password.value});
+      form.password.value = "";
+      dialog.close();
+      start();
+    } catch (fault) {
+      $("login-fault").textContent = fault.message;
+    }
+  };
+  if (!dialog.open) {
+    dialog.showModal();
+  }
+}
+
+async function start() {
+  state.session = await get("/v1/session");
+  if (!state.session.role) {
+    logIn();
+    return;
+  }
+  $("user").textContent = state.session.user
+    ? `${state.session.user}, ${state.session.role}` : state.session.can_change ? "may change settings" : "may watch";
+  $("logout").hidden = state.session.way !== "cookie";
+  state.schema ??= await get("/v1/config/schema").catch(() => null);
+  state.config = await get("/v1/config").catch(() => null);
+  takeStatus(await get("/v1/status"));
+  buildTabs();
+  showTab(state.tab);
+}
+
+$("wipe").addEventListener("input", () => compare(state.compare));
+$("compare").addEventListener("change", event => compare(event.target.value));
+$("logout").addEventListener("click", async () => { await post("/v1/logout", {}); location.assign("/"); });
+$("armed").addEventListener("change", event =>
+  post(`/v1/cameras/${camera()}/armed`, {armed: event.target.checked}).catch(fault => { $("fault").textContent = fault.message; }));
+$("snapshot").addEventListener("click", () => {
+  const link = make("a", {href: `/snapshot.jpg?camera=${camera()}&view=${view()}`, download: `${camera()}-${view()}.jpg`});
+  link.click();
+});
+
+state.chosen = location.hash.slice(1);
+setInterval(() => tick().catch(fault => { $("fault").textContent = fault.message; }), 1000);
+start().catch(fault => { $("fault").textContent = fault.message; });

@@ -1,0 +1,123 @@
+// Polygons drawn on the picture: regions in which motion is an event, and what privacy hides.
+//
+// Corners are shares of the picture's width and height. A click adds a corner, a drag moves one;
+// with the keyboard arrows move the corner that has the focus and Delete takes it away.
+
+const NS = "http://www.w3.org/2000/svg";
+const STEP = 0.01;
+
+const clamp = share => Math.min(1, Math.max(0, Math.round(share * 1000) / 1000));
+
+function element(tag, attributes) {
+  const made = document.createElementNS(NS, tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    made.setAttribute(name, value);
+  }
+  return made;
+}
+
+export class Shapes {
+  // `changed` is called with the shape that was changed, once it has an area.
+  constructor(svg, changed) {
+    Object.assign(this, {svg, changed, shapes: [], active: null, may: false});
+    svg.setAttribute("viewBox", "0 0 1 1");
+    svg.setAttribute("preserveAspectRatio", "none");
+    svg.onpointerdown = event => this.down(event);
+    svg.onpointermove = event => this.drag(event);
+    svg.onpointerup = () => this.up();
+  }
+
+  // Each {name, kind: "region" or "privacy", polygon: [[x, y] …], moving}.
+  show(shapes, active, may) {
+    Object.assign(this, {shapes, active, may});
+    this.svg.removeAttribute("hidden");
+    this.draw();
+  }
+
+  at(event) {
+    const box = this.svg.getBoundingClientRect();
+    return [clamp((event.clientX - box.left) / box.width), clamp((event.clientY - box.top) / box.height)];
+  }
+
+  down(event) {
+    if (!this.may || !this.active) {
+      return;
+    }
+    const corner = Number(event.target.dataset?.corner ?? -1);
+    if (corner >= 0) {
+      this.held = corner;
+    } else {
+      this.active.polygon.splice(this.insertAt(this.at(event)), 0, this.at(event));
+      this.held = this.active.polygon.findIndex(([x, y]) => x === this.at(event)[0] && y === this.at(event)[1]);
+      this.draw();
+    }
+    this.svg.setPointerCapture(event.pointerId);
+    event.preventDefault();
+  }
+
+  // A new corner goes between those two whose edge it lies nearest to.
+  insertAt([x, y]) {
+    const corners = this.active.polygon;
+    let best = corners.length, least = Infinity;
+    for (let i = 0; corners.length > 2 && i < corners.length; i++) {
+      const [a, b] = [corners[i], corners[(i + 1) % corners.length]];
+      const detour = Math.hypot(a[0] - x, a[1] - y) + Math.hypot(b[0] - x, b[1] - y) - Math.hypot(a[0] - b[0], a[1] - b[1]);
+      if (detour < least) {
+        [best, least] = [i + 1, detour];
+      }
+    }
+    return best;
+  }
+
+  drag(event) {
+    if (this.held >= 0 && this.active) {
+      this.active.polygon[this.held] = this.at(event);
+      this.draw();
+    }
+  }
+
+  up() {
+    if (this.held >= 0) {
+      this.held = -1;
+      this.tell();
+    }
+  }
+
+  key(event, corner) {
+    const step = {ArrowLeft: [-STEP, 0], ArrowRight: [STEP, 0], ArrowUp: [0, -STEP], ArrowDown: [0, STEP]}[event.key];
+    if (step) {
+      const [x, y] = this.active.polygon[corner];
+      this.active.polygon[corner] = [clamp(x + step[0]), clamp(y + step[1])];
+    } else if (event.key === "Delete" || event.key === "Backspace") {
+      this.active.polygon.splice(corner, 1);
+    } else {
+      return;
+    }
+    event.preventDefault();
+    this.draw();
+    this.svg.querySelector(`[data-corner="${Math.min(corner, this.active.polygon.length - 1)}"]`)?.focus();
+    this.tell();
+  }
+
+  tell() {
+    if (this.active.polygon.length >= 3) {
+      this.changed(this.active);
+    }
+  }
+
+  draw() {
+    const box = this.svg.getBoundingClientRect();
+    const round = box.width ? [7 / box.width, 7 / box.height] : [0.01, 0.015];
+    this.svg.replaceChildren();
+    for (const shape of this.shapes) {
+      this.svg.append(element("polygon", {points: shape.polygon.map(corner => corner.join(",")).join(" "),
+        class: `${shape.kind}${shape.moving ? " moving" : ""}`}));
+    }
+    for (const [i, [x, y]] of (this.active && this.may ? this.active.polygon : []).entries()) {
+      const corner = element("ellipse", {cx: x, cy: y, rx: round[0], ry: round[1], tabindex: 0, "data-corner": i,
+        role: "slider", "aria-label": `corner ${i + 1}`, "aria-valuetext": `${x}, ${y}`});
+      corner.addEventListener("keydown", event => this.key(event, i));
+      this.svg.append(corner);
+    }
+  }
+}

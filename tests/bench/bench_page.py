@@ -1,0 +1,90 @@
+"""Capture to drawn picture in Chromium, of the page's three ways to show live video.
+
+The pattern, 1280x720 at 30 fps, on loopback; each frame's number is read from what the page draws, and its capture
+time comes with it. MSE tells no capture time: there it is that of the number, 30 a second from a frame of
+the first way. Also: the first picture after connecting, and how old the first picture is that is drawn after
+the page was blocked for 2 s and 10 s.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "browser"))
+import browser  # noqa: E402
+import daemon  # noqa: E402
+
+WIDTH, HEIGHT, FPS = 1280, 720, 30
+BLOCK = """
+const begin = performance.now();
+while (performance.now() - begin < given[0] * 1000) {}
+const blocked = seen.length;
+await new Promise(resolve => setTimeout(resolve, 3000));
+const after = seen.slice(blocked)[0];
+return (after[1] - after[2]) / 1000;
+"""
+
+
+def quantile(values, share):
+    values = sorted(values)
+    return values[min(len(values) - 1, int(share * len(values)))]
+
+
+def measure(driver, base, way, seconds, due_us):
+    driver.get("about:blank")
+    driver.get(f"{base}/?way={way}")
+    browser.run(driver, browser.READER)
+    browser.wait(driver, "edged.state.pictures.get('front/plain')?.size[0]", explain="a picture")
+    assert browser.run(driver, "return edged.state.way") == way
+    browser.run(driver, "follow('front/plain'); await new Promise(resolve => setTimeout(resolve, 2000)); seen.length = 0;")
+    cpu_s = due_us["cpu"]()
+    seen = []
+    for _ in range(int(seconds)):
+        seen += browser.run(driver, "await new Promise(resolve => setTimeout(resolve, 1000)); return seen.splice(0)")
+    cpu = 100 * (due_us["cpu"]() - cpu_s) / seconds
+    read = [(number, now_us, captured_us) for number, now_us, captured_us in seen if number is not None]
+    if way == "webcodecs":
+        due_us["at"] = (read[-1][0], read[-1][2])
+    number, at_us = due_us["at"]
+    ages = [(now_us - (captured_us or at_us + (n - number) * 1e6 / FPS)) / 1000 for n, now_us, captured_us in read]
+    in_order = sum(after[0] == before[0] + 1 for before, after in zip(read, read[1:]))
+    row = {"way": way, "p50_ms": statistics.median(ages), "p95_ms": quantile(ages, 0.95),
+           "p99_ms": quantile(ages, 0.99), "frames": len(seen), "unread": len(seen) - len(read),
+           "in_order_percent": 100 * in_order / max(1, read[-1][0] - read[0][0]), "front_cpu_percent": cpu}
+    if way == "webcodecs":
+        row["after_2_s_ms"] = browser.run(driver, BLOCK, 2)
+        row["after_10_s_ms"] = browser.run(driver, BLOCK, 10)
+    return row
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    camera = daemon.camera(views=[{"name": "plain", "view": "camera", "encoder": "x264enc"}],
+                           width=WIDTH, height=HEIGHT, fps=FPS)
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="edged-bench-") as directory, browser.chromium() as driver:
+        server = daemon.Daemon(directory, [camera], settings={"http": {"port": browser.free_port()}})
+        try:
+            server.start()
+            base = server.status()["http"]
+            due_us = {"cpu": lambda: daemon.process_cpu_s(server.process.pid)}
+            for way in "webcodecs", "mse", "jpeg":
+                rows.append(measure(driver, base, way, arguments.seconds, due_us))
+        finally:
+            server.kill()
+    if arguments.json:
+        print(json.dumps(rows))
+        return
+    for row in rows:
+        print("  ".join(f"{key} {value:.1f}" if isinstance(value, float) else f"{value}" for key, value in row.items()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""Debian's Chromium, headless, with the page of an edged; what it has drawn, by the numbers in the pattern."""
+
+import base64
+import contextlib
+import pathlib
+import socket
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "e2e"))
+
+PATIENCE_S = 60
+
+# Reads the number of the frame that is drawn: tests/e2e/pattern.py for a view of the camera itself.
+READER = """
+window.edged = await import("/page/app.js");
+window.seen = [];
+window.readNumber = (image, width) => {
+  const size = Math.max(4, Math.floor(width / 20 / 4) * 4);
+  const small = window.small ??= new OffscreenCanvas(20, 1).getContext("2d", {willReadFrequently: true});
+  let bits = 0;
+  small.imageSmoothingEnabled = true;
+  small.imageSmoothingQuality = "high";
+  const inset = size / 4;
+  for (let k = 0; k < 20; k++) {
+    small.drawImage(image, k * size + inset, inset, size - 2 * inset, size - 2 * inset, k, 0, 1, 1);
+  }
+  const data = small.getImageData(0, 0, 20, 1).data;
+  for (let k = 0; k < 20; k++) {
+    bits |= (data[4 * k + 1] > 77 ? 1 : 0) << k;
+  }
+  const number = bits & 0xffff;
+  const check = (number ^ number >> 4 ^ number >> 8 ^ number >> 12 ^ 10) & 15;
+  return (bits >> 16 & 15) === check ? number : null;
+};
+window.follow = path => {
+  const picture = edged.state.pictures.get(path);
+  const draw = picture.draw.bind(picture);
+  picture.draw = (image, width, height, capturedUs, offsetUs) => {
+    draw(image, width, height, capturedUs, offsetUs);
+    const nowUs = (performance.timeOrigin + performance.now()) * 1000;
+    seen.push([readNumber(image, width), nowUs, capturedUs]);
+  };
+};
+"""
+
+
+def free_port():
+    with socket.socket() as chosen:
+        chosen.bind(("127.0.0.1", 0))
+        return chosen.getsockname()[1]
+
+
+@contextlib.contextmanager
+def chromium(size=(1280, 900), arguments=()):
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = "/usr/bin/chromium"
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--mute-audio", "--ignore-certificate-errors",
+                     f"--window-size={size[0]},{size[1]}", *arguments):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
+    driver.set_script_timeout(PATIENCE_S)
+    driver.set_page_load_timeout(PATIENCE_S)
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+def run(driver, script, *arguments):
+    """Runs JavaScript that may await; returns what it returns."""
+    said = driver.execute_async_script(
+        "const done = arguments[arguments.length - 1]; const given = [...arguments].slice(0, -1);"
+        f"(async () => {{ {script} }})().then(value => done({{value}}), fault => done({{fault: String(fault.stack ?? fault)}}));",
+        *arguments)
+    if "fault" in said:
+        raise AssertionError(said["fault"])
+    return said.get("value")
+
+
+def wait(driver, condition, timeout_s=PATIENCE_S, explain=""):
+    """Waits until the JavaScript expression is true; returns its value."""
+    return run(driver, f"""
+        const end = performance.now() + {timeout_s * 1000};
+        for (;;) {{
+          const value = await (async () => {condition})();
+          if (value) {{ return value; }}
+          if (performance.now() > end) {{ throw new Error(given[0] + " was waited for; the page says: " +
+            document.getElementById("fault")?.textContent + " " + document.getElementById("numbers")?.textContent); }}
+          await new Promise(resolve => setTimeout(resolve, 50));
+        }}""", explain or condition)
+
+
+def screenshot(driver, path):
+    pathlib.Path(path).write_bytes(base64.b64decode(driver.get_screenshot_as_base64()))

@@ -1,0 +1,55 @@
+"""The page as a browser fetches it; what it does in one is shown by tests/browser."""
+
+import re
+import urllib.error
+import urllib.request
+
+import pytest
+
+import daemon
+from ports import free_port
+
+
+@pytest.fixture(scope="module")
+def base(shared_edged):
+    port = free_port()
+    shared_edged([daemon.camera()], settings={"http": {"port": port}})
+    return f"http://127.0.0.1:{port}"
+
+
+def fetch(url, **headers):
+    request = urllib.request.Request(url, headers=headers)
+    with urllib.request.urlopen(request, timeout=daemon.PATIENCE_S) as reply:
+        return reply.headers, reply.read().decode()
+
+
+def test_a_browser_gets_the_page_and_others_a_list(base):
+    headers, page = fetch(base, Accept="text/html,*/*")
+    assert headers["Content-Type"].startswith("text/html") and "<title>edged</title>" in page
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'self'" in policy and "frame-ancestors 'none'" in policy and "unsafe" not in policy
+    assert fetch(base)[1].startswith("edged ")
+
+
+def test_the_page_is_small_and_comes_from_here_alone(base):
+    wanted, files = ["/"], {}
+    while wanted:
+        path = wanted.pop()
+        text = files[path] = fetch(base + path, Accept="text/html")[1]
+        found = re.findall(r"""(?:src|href)="(/[\w./]+)"|from "\.(/[\w.]+)";""", text)
+        wanted += [name for root, beside in found for name in [root or f"/page{beside}"]
+                   if name not in files and name not in wanted]
+        # The name of SVG's elements is no address that is fetched.
+        assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text), path
+    assert {"/page/app.js", "/page/video.js", "/page/style.css"} <= set(files)
+    assert sum(map(len, files.values())) < 100 * 1024
+
+
+def test_a_file_that_is_known_is_not_sent_again(base):
+    tag = fetch(base + "/page/app.js")[0]["ETag"]
+    with pytest.raises(urllib.error.HTTPError) as known:
+        fetch(base + "/page/app.js", **{"If-None-Match": tag})
+    assert known.value.code == 304
+    with pytest.raises(urllib.error.HTTPError) as unknown:
+        fetch(base + "/page/..%2fapp.js")
+    assert unknown.value.code == 404
