@@ -292,10 +292,11 @@ const struct stream *front_camera_find_view(const struct front_camera *camera, c
     return NULL;
 }
 
-const char *front_camera_view_name(const struct front_camera *camera, const struct stream *stream)
+const char *front_camera_view_name(const struct front_camera *camera, const struct stream *stream,
+                                   enum config_role role)
 {
     for (size_t i = 0; i < camera->view_count; i++) {
-        if (camera->views[i].stream == stream) {
+        if (camera->views[i].stream == stream && shows(camera, i, role)) {
             return camera->views[i].name;
         }
     }

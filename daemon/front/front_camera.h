@@ -50,8 +50,9 @@ unsigned front_camera_count_viewers(const struct front_camera *camera, enum conf
 // The stream of the view of that name which `role` is shown, borrowed; NULL: there is none.
 const struct stream *front_camera_find_view(const struct front_camera *camera, const char *name,
                                             enum config_role role);
-// The name of the view of that stream; "": there is none.
-const char *front_camera_view_name(const struct front_camera *camera, const struct stream *stream);
+// The name of the view of that stream; "": `role` is shown none.
+const char *front_camera_view_name(const struct front_camera *camera, const struct stream *stream,
+                                   enum config_role role);
 // Fills all but the usage of the process.
 void front_camera_describe(const struct front_camera *camera, struct camera_facts *ret_facts);
 // Adds an object with the camera's facts, if `role` is shown it.

@@ -149,7 +149,7 @@ static void take_progress(void *context, const struct link_tune_progress *progre
     json = json_builder_new();
     json_builder_begin_object(json);
     if (progress->kind == LINK_TUNE_TRIED) {
-        add_progress(json, progress, front_camera_view_name(tuning->camera, stream));
+        add_progress(json, progress, front_camera_view_name(tuning->camera, stream, tuning->role));
     } else {
         take_choice(tuning, progress);
         add_choice(json, progress);
@@ -227,6 +227,7 @@ int tuning_begin(struct tuning *tuning, const GPtrArray *cameras,
     tuning->camera = camera;
     g_strlcpy(tuning->name, front_camera_name(camera), sizeof tuning->name);
     tuning->reader = *reader;
+    tuning->role = request->role;
     tuning->apply = request->apply;
     tuning->keep = request->keep;
     tuning->found = false;

@@ -26,6 +26,7 @@ struct tuning {
     guint finishing;                   // GLib source id: the process is done; 0: it is not
     char name[40];                     // of the camera
     struct tuning_reader reader;
+    enum config_role role;                        // the reader's
     bool apply, keep, found;                      // something that is to be applied
     struct config_block set[CONFIG_KERNEL_COUNT]; // 0: nothing
     // Changes the settings of these blocks, in which 0 is left alone. An error has its sentence.
