@@ -299,6 +299,7 @@ struct config_limits {
 // What clients of the control API may take.
 struct config_http_limits {
     int connections, connections_an_address;
+    int streams; // replies that go on, and snapshots that wait for their picture
 };
 
 // The most ports that streams can need: as many as there can be cameras with all their views.
@@ -337,7 +338,8 @@ struct config {
         int port;      // 0: none
         bool tls;
         struct config_http_limits limits;
-    } http; // the control API over TCP
+        bool is_default; // neither address nor port was set: without them edged does without HTTP
+    } http;
     struct {
         char *socket; // path of the control socket; "" means $XDG_RUNTIME_DIR/edged/control.sock
                       // for a user, /run/edged/control.sock for a service

@@ -285,6 +285,11 @@ static void refuse_syntax(struct problems *problems, const config_t *tree)
     problems_end(problems);
 }
 
+static bool is_set(const config_setting_t *group, const char *name)
+{
+    return group && config_setting_get_member(group, name);
+}
+
 static int read_tree(struct problems *problems, const config_setting_t *root, bool is_empty,
                      struct config **ret_config)
 {
@@ -292,7 +297,10 @@ static int read_tree(struct problems *problems, const config_setting_t *root, bo
     int r = config ? schema_set_defaults(&schema_root, config) : -ENOMEM;
 
     if (r == 0) {
+        const config_setting_t *http = config_setting_get_member(root, "http");
+
         config->is_empty = is_empty;
+        config->http.is_default = !is_set(http, "address") && !is_set(http, "port");
         r = read_group(problems, root, &schema_root, config);
     }
     if (r == 0) {

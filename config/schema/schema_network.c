@@ -279,11 +279,17 @@ static const struct schema_key http_limits_keys[] = {
      .maximum = 65536, .default_text = "64",
      .help = "The same of one address: of IPv4 an address, of IPv6 a /64. A browser opens up to "
              "six; all behind a router are one address."},
+    {"streams", SCHEMA_INTEGER, HTTP_LIMIT(streams), .minimum = 1, .maximum = 65536,
+     .default_text = "64",
+     .help =
+         "Replies that go on at a time (videos, events), and snapshots that wait for a picture; "
+         "one more is answered 503."},
 };
 
 static const struct schema_group http_limits_group = {
     .title = "http.limits",
-    .help = "Limits for clients over TCP, so that one client cannot use up everything. Both are at "
+    .help = "Limits for clients over TCP, so that one client cannot use up everything. Connections "
+            "are at "
             "most a quarter of the descriptors that edged may have.",
     .keys = http_limits_keys,
     .key_count = ARRAY_LENGTH(http_limits_keys),
@@ -295,8 +301,9 @@ static const struct schema_key http_keys[] = {
      .rule = &address_rule, .default_text = "127.0.0.1",
      .help = "The address it listens on; 0.0.0.0 and :: are all of the machine."},
     {"port", SCHEMA_INTEGER, .offset = offsetof(struct config, http.port), .unit = "TCP port",
-     .minimum = 0, .maximum = 65535, .default_text = "0",
-     .help = "The port it listens on; 0 turns it off."},
+     .minimum = 0, .maximum = 65535, .default_text = "9854",
+     .help = "The port it listens on; 0 turns it off. If neither this nor the address is set and "
+             "the port is taken, edged says so and goes on without."},
     {"tls", SCHEMA_BOOLEAN, .offset = offsetof(struct config, http.tls), .default_text = "false",
      .help = "Whether to use https, with the certificate of the RTSP server. Clients can log in by "
              "Basic only with https; without it they use Digest."},
@@ -304,9 +311,10 @@ static const struct schema_key http_keys[] = {
 };
 const struct schema_group schema_http = {
     .title = "http",
-    .help = "Status, metrics, events and video over TCP, for the users of the RTSP server. Every "
-            "viewer "
-            "can read them; only an operator can reload.",
+    .help =
+        "The page, status, metrics, events, pictures and video over TCP, for the users of the RTSP "
+        "server; without users for this machine. Every viewer can read them; only an operator "
+        "can change something.",
     .keys = http_keys,
     .key_count = ARRAY_LENGTH(http_keys),
     .cost = CONFIG_COST_FRAME,

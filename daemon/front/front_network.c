@@ -52,6 +52,21 @@ static bool can_do_without(const struct front_network *network, const struct con
            (!network->is_open || *network->fault.text);
 }
 
+// Without an address of its own in the configuration HTTP is not worth a refusal.
+static int listen_http(const struct front_network *network, const struct config *config,
+                       struct certificate *certificate, struct error *error)
+{
+    struct config without = *config; // borrows all that it points to
+    int r = control_listen(network->control, config, certificate, error);
+
+    if (r == 0 || !config->http.is_default) {
+        return r;
+    }
+    log_notice("%s, going on without HTTP; set http.port to another port, or to 0", error->text);
+    without.http.port = 0;
+    return control_listen(network->control, &without, certificate, error);
+}
+
 int front_network_listen(struct front_network *network, const struct config *asked,
                          struct error *error)
 {
@@ -72,7 +87,7 @@ int front_network_listen(struct front_network *network, const struct config *ask
         r = 0;
     }
     r = r < 0 ? r : rtsp_server_open_tls(network->server, config->rtsp.tls_port, error, &fd);
-    r = r < 0 ? r : control_listen(network->control, config, certificate, error);
+    r = r < 0 ? r : listen_http(network, config, certificate, error);
     if (r < 0) {
         if (fd >= 0) {
             listener_end(fd);
@@ -131,7 +146,7 @@ int front_network_open(struct front_network *network, const struct config *confi
         log_notice("streams inside TLS: %s/", rtsp_server_tls_url(server));
     }
     if (r == 0 && control_url(network->control)) {
-        log_notice("status, metrics and events: %s/", control_url(network->control));
+        log_notice("page, status, metrics and events: %s/", control_url(network->control));
     }
     return r;
 }

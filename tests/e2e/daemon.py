@@ -176,7 +176,7 @@ class Daemon:
         rtsp = {"port": self.port, **self.settings.get("rtsp", {})}
         rtsp["limits"] = {"play_within_s": PATIENCE_S, **rtsp.get("limits", {})}
         settings = {
-            **self.settings, "rtsp": rtsp,
+            "http": {"port": 0}, **self.settings, "rtsp": rtsp,
             "control": {"socket": self.socket},
             "cameras": cameras,
         }

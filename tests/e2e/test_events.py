@@ -231,7 +231,7 @@ def test_a_silent_stream_shows_signs_of_life(moving, listen):
     listener.wait("^: ")
 
 
-def test_of_a_hundred_readers_16_are_served_and_the_others_told_to_come_later(moving, listen):
+def test_of_a_hundred_readers_24_are_served_and_the_others_told_to_come_later(moving, listen):
     readers = []
     for _ in range(10):  # fewer than wait to be accepted
         some = [curl(moving, listen, "-w", "%{http_code}") for _ in range(10)]
@@ -241,7 +241,7 @@ def test_of_a_hundred_readers_16_are_served_and_the_others_told_to_come_later(mo
     def split():
         refused = [reader for reader in readers if reader.process.poll() == 0]
         served = [reader for reader in readers if reader not in refused and reader.lines]
-        return (refused, served) if len(refused) == 84 and len(served) == 16 else None
+        return (refused, served) if len(refused) == 76 and len(served) == 24 else None
 
     refused, served = daemon.wait_for(split)
     for reader in refused:

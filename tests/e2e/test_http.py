@@ -1,6 +1,7 @@
 """The control API over TCP and TLS: clients of several makers, certificates that come, change and
 expire, reloads that must not harm who watches."""
 
+import contextlib
 import hashlib
 import json
 import pathlib
@@ -485,6 +486,48 @@ def test_guesses_are_throttled(with_users):
     guesses = curl(with_users, "-i", "--digest", "-u", "vera:wrong", path="/v1/status#[1-25]",
                    scheme="http").stdout
     assert " 200 " not in guesses and " 429 " in guesses and "Retry-After: 1\n" in guesses
+
+
+def test_only_the_default_address_is_given_up(edged, tmp_path):
+    """Somebody else listens at 9854."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            stack.enter_context(socket.create_server(("127.0.0.1", 9854)))
+        server = edged([daemon.camera("front", **SMALL)], settings={"http": {}})
+        server.wait_stderr("cannot listen on http.address 127.0.0.1, http.port 9854: .*, going on "
+                           "without HTTP; set http.port to another port, or to 0")
+        assert server.status()["http"] == ""
+        page = subprocess.run([daemon.EDGECTL, "page", "--socket", server.socket], text=True,
+                              capture_output=True, check=False, timeout=daemon.PATIENCE_S)
+        assert page.returncode == 1 and "http.port" in page.stderr
+        configured = tmp_path / "configured.conf"
+        configured.write_text("http = { port = 9854; };\n"
+                              f'control = {{ socket = "{tmp_path}/s"; }};  rtsp = {{ port = 0; }};\n')
+        assert daemon.run_edged("--config", configured).returncode == 3
+    free = free_port()
+    server.reload(http={"port": free})
+    assert server.status()["http"] == f"http://127.0.0.1:{free}"
+
+
+def test_limits_are_keys(edged):
+    port = free_port()
+    limits = {"connections_an_address": 4, "streams": 2}
+    server = edged([daemon.camera("front", **SMALL)], settings={"http": {"port": port, "limits": limits}})
+    server.api = port
+    events = "GET /v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    with contextlib.ExitStack() as stack:
+        def follow():
+            connection = stack.enter_context(connect(server))
+            connection.sendall(events.encode())
+            return int(connection.recv(64).split()[1])
+
+        assert [follow() for _ in range(3)] == [200, 200, 503]
+        for path in ("/v1/video?view=front/edges", "/v1/cameras/front/views/edges/video?format=mp4",
+                     "/stream.mjpg"):
+            assert status_of(server, events.replace("/v1/events", path)) == 503, path
+        server.reload(http={"port": port, "limits": {**limits, "streams": 3}})
+        assert follow() == 200
+    daemon.wait_for(lambda: status_of(server, events) == 200)
 
 
 def test_an_endless_body_is_hung_up_on(with_users):

@@ -180,7 +180,6 @@ int event_reader_read(struct event_reader *reader, GString *text)
 struct follower {
     struct event_feed *feed;    // borrowed
     struct http_stream *stream; // borrowed
-    struct http_server *server; // borrowed
     struct event_reader reader;
     GString *text; // owned; what it is being sent
     size_t sent;   // bytes of it
@@ -241,30 +240,12 @@ static void on_event(void *context)
     http_stream_wake(follower->stream);
 }
 
-static unsigned count_followers(const struct event_feed *feed, const struct http_server *server)
-{
-    unsigned count = 0;
-
-    for (guint i = 0; i < feed->followers->len; i++) {
-        const struct follower *follower = g_ptr_array_index(feed->followers, i);
-
-        count += follower->server == server;
-    }
-    return count;
-}
-
 CONTROL_RESULT event_feed_follow(struct event_feed *feed, struct http_server *server,
                                  struct MHD_Connection *with, enum config_role role)
 {
-    struct follower *follower;
+    struct follower *follower = g_new0(struct follower, 1);
 
-    if (count_followers(feed, server) >= EVENT_FOLLOWERS) {
-        return control_refuse(with, MHD_HTTP_SERVICE_UNAVAILABLE,
-                              "no more clients may follow the events; try again later");
-    }
-    follower = g_new0(struct follower, 1);
     follower->feed = feed;
-    follower->server = server;
     follower->text = g_string_new(NULL);
     event_feed_open(feed, role, MHD_lookup_connection_value(with, MHD_HEADER_KIND, "Last-Event-ID"),
                     MHD_lookup_connection_value(with, MHD_GET_ARGUMENT_KIND, "camera"),

@@ -16,7 +16,6 @@
 #include <stdbool.h>
 
 #define EVENT_FEED_KEPT 256
-#define EVENT_FOLLOWERS 16 // of an HTTP server
 
 struct event_feed;
 
@@ -56,9 +55,8 @@ void event_reader_skip(struct event_reader *reader);
 // As event_reader_next(), and appends it to `text` as a server-sent event.
 int event_reader_read(struct event_reader *reader, GString *text);
 
-// Replies with the events as they come, or with 503 where EVENT_FOLLOWERS of the server follow them
-// already. Reads the request's Last-Event-ID and the query's `camera` and `region`. The reader
-// hears what `role` may watch.
+// Replies with the events as they come. Reads the request's Last-Event-ID and the query's `camera`
+// and `region`. The reader hears what `role` may watch.
 CONTROL_RESULT event_feed_follow(struct event_feed *feed, struct http_server *server,
                                  struct MHD_Connection *with, enum config_role role);
 

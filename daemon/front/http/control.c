@@ -92,6 +92,7 @@ static int begin(const struct control *control, const struct config_http_limits 
         .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0),
         .connections = limit(limits->connections),
         .connections_an_address = limit(limits->connections_an_address),
+        .streams = (unsigned)limits->streams,
         .silence_s = TCP_SILENCE_S,
         .certificate = certificate,
     };
@@ -219,7 +220,7 @@ static void take_limits(struct control *control, const struct config_http_limits
 {
     control->limits = *limits;
     http_routes_limit(control->remote, limit(limits->connections),
-                      limit(limits->connections_an_address));
+                      limit(limits->connections_an_address), (unsigned)limits->streams);
 }
 
 int control_listen(struct control *control, const struct config *config,
@@ -266,6 +267,7 @@ int control_new(const char *path, const struct control_front *front, struct acco
     struct http_server_settings settings = {
         .name = "control socket",
         .connections = (unsigned)CLAMP(descriptors_limit() / 32, 4, LOCAL_CONNECTIONS_MAX),
+        .streams = CONTROL_SOCKET_STREAMS,
         .silence_s = SILENCE_S,
     };
     int r = control_socket_open(&control->socket, path, error);

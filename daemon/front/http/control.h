@@ -6,6 +6,8 @@
 #include "config/config.h"
 #include "daemon/front/events/motion.h"
 
+#define CONTROL_SOCKET_STREAMS 24 // replies that go on, on the unix socket
+
 struct account;
 struct certificate;
 struct control;

@@ -225,14 +225,28 @@ static void drop_stream(void *context)
     g_free(stream);
 }
 
+// As many go on as may: replies 503 and lets the source go.
+static CONTROL_RESULT refuse_stream(struct MHD_Connection *connection,
+                                    const struct http_stream_source *source)
+{
+    source->release(source->context);
+    return control_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+                          "as many clients follow events and videos as may (http.limits); try "
+                          "again later");
+}
+
 CONTROL_RESULT http_stream_begin(struct http_server *server, struct MHD_Connection *connection,
                                  const char *content_type, const struct http_header *headers,
                                  size_t count, const struct http_stream_source *source,
                                  struct http_stream **ret_stream)
 {
-    struct http_stream *stream = g_new0(struct http_stream, 1);
+    struct http_stream *stream;
     struct MHD_Response *response;
 
+    if (!http_server_takes_stream(server)) {
+        return refuse_stream(connection, source);
+    }
+    stream = g_new0(struct http_stream, 1);
     stream->server = server;
     stream->connection = connection;
     stream->source = *source;
@@ -250,8 +264,12 @@ CONTROL_RESULT http_stream_begin(struct http_server *server, struct MHD_Connecti
 CONTROL_RESULT http_wait(struct http_server *server, const struct http_request *request,
                          const struct http_stream_source *source, struct http_stream **ret_stream)
 {
-    struct http_stream *stream = g_new0(struct http_stream, 1);
+    struct http_stream *stream;
 
+    if (!http_server_takes_stream(server)) {
+        return refuse_stream(request->connection, source);
+    }
+    stream = g_new0(struct http_stream, 1);
     stream->server = server;
     stream->connection = request->connection;
     stream->source = *source;

@@ -56,7 +56,8 @@ struct http_stream_source {
     void *context;
 };
 
-// Begins one. *ret_stream is borrowed, until `release`, which is called after an error as well.
+// Begins one, or replies 503 where as many go on as may. *ret_stream is borrowed, until `release`,
+// which is called after an error and a refusal as well; these leave it as it is.
 // `count` headers more may be given.
 CONTROL_RESULT http_stream_begin(struct http_server *server, struct MHD_Connection *connection,
                                  const char *content_type, const struct http_header *headers,

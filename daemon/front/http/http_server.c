@@ -29,6 +29,7 @@ struct http_server {
     GPtrArray *connections;         // of struct http_connection, owned by libmicrohttpd's own
     GPtrArray *streams;             // of struct http_stream, each its response's
     unsigned most, most_an_address; // of connections; 0: as many of an address as in all
+    unsigned most_streams;
     GSource *source;
     guint request_timer; // GLib source id; 0: nobody is connected
 };
@@ -415,6 +416,7 @@ int http_server_new(const struct http_server_settings *settings, struct error *e
     server->connections = g_ptr_array_new();
     server->streams = g_ptr_array_new();
     server->most = settings->connections;
+    server->most_streams = settings->streams;
     server->most_an_address = settings->connections_an_address;
     server->certificate = settings->certificate ? certificate_ref(settings->certificate) : NULL;
     server->daemon = start(server, settings);
@@ -429,8 +431,9 @@ int http_server_new(const struct http_server_settings *settings, struct error *e
 }
 
 void http_server_limit(struct http_server *server, unsigned connections,
-                       unsigned connections_an_address)
+                       unsigned connections_an_address, unsigned streams)
 {
+    server->most_streams = streams;
     server->most = connections;
     server->most_an_address = connections_an_address;
 }
@@ -469,6 +472,11 @@ void http_server_hang_up_strangers(const struct http_server *server, const struc
 GPtrArray *http_server_streams(const struct http_server *server)
 {
     return server->streams;
+}
+
+bool http_server_takes_stream(const struct http_server *server)
+{
+    return server->streams->len < server->most_streams;
 }
 
 void http_server_run(const struct http_server *server)

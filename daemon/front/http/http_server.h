@@ -62,6 +62,7 @@ struct http_server_settings {
     const char *name; // for messages, a literal
     int fd;           // listening, non-blocking, CLOEXEC; the server's once it has started
     unsigned connections, connections_an_address; // 0: as many of an address as in all
+    unsigned streams;                             // replies that go on
     unsigned silence_s;                           // after which a connection is closed
     struct certificate *certificate;              // NULL: plain; referenced
     struct http_handler handler;
@@ -73,7 +74,7 @@ int http_server_new(const struct http_server_settings *settings, struct error *e
                     struct http_server **ret_server);
 // How many connections there may be from now on, as in the settings. Those that there are stay.
 void http_server_limit(struct http_server *server, unsigned connections,
-                       unsigned connections_an_address);
+                       unsigned connections_an_address, unsigned streams);
 // Lets the server run after something that no socket announces, such as MHD_resume_connection().
 void http_server_wake(const struct http_server *server);
 // Accepts no more connections and gives up the socket. Connections that there are go on.
@@ -84,6 +85,8 @@ void http_server_hang_up_strangers(const struct http_server *server, const struc
                                    enum config_role role);
 // The replies that go on (http_reply.h), of struct http_stream; the server's.
 GPtrArray *http_server_streams(const struct http_server *server);
+// Whether there may be one more.
+bool http_server_takes_stream(const struct http_server *server);
 // Runs the server once, so that connections that were resumed go on.
 void http_server_run(const struct http_server *server);
 // Ends all connections, of which none may be suspended, and closes the socket. Takes NULL.

@@ -354,9 +354,9 @@ void http_routes_recheck(struct http_routes *routes)
 }
 
 void http_routes_limit(struct http_routes *routes, unsigned connections,
-                       unsigned connections_an_address)
+                       unsigned connections_an_address, unsigned streams)
 {
-    http_server_limit(routes->server, connections, connections_an_address);
+    http_server_limit(routes->server, connections, connections_an_address, streams);
 }
 
 void http_routes_stop_listening(struct http_routes *routes)

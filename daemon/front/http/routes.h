@@ -25,7 +25,7 @@ int http_routes_new(const struct http_routes_base *base,
 void http_routes_recheck(struct http_routes *routes);
 // As http_server_limit().
 void http_routes_limit(struct http_routes *routes, unsigned connections,
-                       unsigned connections_an_address);
+                       unsigned connections_an_address, unsigned streams);
 // Accepts no more connections and gives up its socket.
 void http_routes_stop_listening(struct http_routes *routes);
 // edged stops: ends the replies with video, as nobody is to watch a view any more.

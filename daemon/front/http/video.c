@@ -379,14 +379,15 @@ static CONTROL_RESULT start(const struct http_call *call, struct video_reply *re
     g_autofree char *type =
         reply->is_mp4 ? g_strdup_printf("video/mp4; codecs=\"%s\"", reply->views[0].video.codecs)
                       : g_strdup("application/vnd.edged.records");
+    struct http_stream *stream = NULL;
     CONTROL_RESULT result;
 
     reply->begun = true;
     set_options(call->connection);
-    result =
-        http_stream_begin(call->server, call->connection, type, NULL, 0, &source, &reply->stream);
-    if (result == MHD_YES) { // else it is released
-        http_stream_set_end(reply->stream, end);
+    result = http_stream_begin(call->server, call->connection, type, NULL, 0, &source, &stream);
+    if (stream && result == MHD_YES) { // else the reply is released
+        reply->stream = stream;
+        http_stream_set_end(stream, end);
     }
     return result;
 }
@@ -395,6 +396,7 @@ static CONTROL_RESULT start(const struct http_call *call, struct video_reply *re
 static CONTROL_RESULT go_on(const struct http_call *call, struct video_reply *reply)
 {
     const struct http_stream_source source = {.release = release, .context = reply};
+    struct http_stream *stream = NULL;
     CONTROL_RESULT result;
 
     reply->stream = NULL;
@@ -406,8 +408,11 @@ static CONTROL_RESULT go_on(const struct http_call *call, struct video_reply *re
         return control_refuse(call->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
                               "this view has no picture yet; try again later");
     }
-    result = http_wait(call->server, call->request, &source, &reply->stream);
-    http_stream_set_end(reply->stream, end);
+    result = http_wait(call->server, call->request, &source, &stream);
+    if (stream) { // else the reply is released
+        reply->stream = stream;
+        http_stream_set_end(stream, end);
+    }
     return result;
 }
 

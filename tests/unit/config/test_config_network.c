@@ -97,7 +97,7 @@ TEST(test_addresses_that_others_can_reach_are_refused)
         "or "
         "this with rtsp.users (`edgectl passwd`), or with rtsp.auth = \"none\", which lets whoever "
         "reaches it ask\n");
-    check("http = { address = \"0.0.0.0\"; };", 0, ""); // it listens nowhere
+    check("http = { address = \"0.0.0.0\"; port = 0; };", 0, ""); // it listens nowhere
     check("http = { address = \"0.0.0.0\"; port = 9854; }; rtsp = { users = \"u\"; };", 0, "");
     check("rtsp = { address = \"0.0.0.0\"; auth = \"none\"; };", 0, "");
     check("rtsp = { address = \"0.0.0.0\"; users = \"u\"; };", 0, "");

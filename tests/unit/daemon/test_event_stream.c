@@ -80,7 +80,7 @@ static gboolean end_quiet(gpointer data)
 TEST(test_readers_who_wait_cost_nothing, setup, teardown)
 {
     struct fixture *fixture = *state;
-    int readers[EVENT_FOLLOWERS];
+    int readers[CONTROL_SOCKET_STREAMS];
     unsigned wakes = 0;
     bool over = false;
 
@@ -100,7 +100,7 @@ TEST(test_a_request_for_the_head_takes_no_room, setup, teardown)
 {
     struct fixture *fixture = *state;
 
-    for (unsigned i = 0; i <= EVENT_FOLLOWERS; i++) {
+    for (unsigned i = 0; i <= CONTROL_SOCKET_STREAMS; i++) {
         g_autofree char *head = ask(fixture, "HEAD /v1/events HTTP/1.0\r\n\r\n");
 
         assert_non_null(strstr(head, " 200 "));
