@@ -411,6 +411,13 @@ static bool wait_for_next(const struct top *top, bool keys, int64_t until_ns, bo
     return !interrupt_seen();
 }
 
+static void forget(struct top *top)
+{
+    if (top->before) {
+        json_object_unref(TAKE(top->before));
+    }
+}
+
 // Asks edged. What is to be shown is *ret_shown, which the caller json_node_unref()s.
 static int read_status(struct top *top, struct error *error, JsonNode **ret_shown)
 {
@@ -422,7 +429,7 @@ static int read_status(struct top *top, struct error *error, JsonNode **ret_show
         return r;
     }
     *ret_shown = describe(top->before, now, (double)(now_ns - top->before_ns) / (double)NS_PER_S);
-    g_clear_pointer(&top->before, json_object_unref);
+    forget(top);
     top->before = now;
     top->before_ns = now_ns;
     return 0;
@@ -537,7 +544,7 @@ int ctl_top(int argc, char **argv)
     if (r < 0) {
         fprintf(stderr, "edgectl: %s\n", error.text);
     }
-    g_clear_pointer(&top.before, json_object_unref);
+    forget(&top);
     free(top.socket);
     return r < 0 ? 1 : 0;
 }
