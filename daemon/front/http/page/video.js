@@ -5,31 +5,51 @@
 // - Media Source Extensions: the same as fragmented MP4, played at its live edge.
 // - JPEG pictures, one after the other.
 //
-// The records of /v1/video are described in daemon/front/http/http_video.h.
+// The records of /v1/video are described in daemon/front/http/video.h.
 
 const HEADER = 16;
 const RECORD = {configuration: 1, unit: 2, status: 3, event: 4};
-const LATE_US = 50000;   // a frame this much older than the newest is not drawn
+// A frame is not drawn if it is so much older than the newest one that came, or took so much longer to here than the
+// quickest one: after a pause of the page what waited comes first. If all take longer for SLOW_MS, none is late.
+const LATE_US = 50000;
+const SLOWER_US = 80000;
+const SLOW_MS = 3000;
 const RETRY_MS = 1000;
-const EDGE_S = 0.3;      // MSE: as far behind the live edge as it may be
+const JPEG_MS = 66;      // from one JPEG to the next, at least
+// MSE, in seconds: how far behind the newest picture it plays, from where on it jumps instead of hurrying, and what
+// it keeps of what was played.
+const EDGE_S = 0.05;
+const JUMP_S = 0.6;
+const KEPT_S = 20;
+const MP4_CLOCK_HZ = 90000;
+const NTP_TO_UNIX_S = 2208988800;
 
 // Microseconds since the epoch by this machine's clock.
 function nowUs() {
   return (performance.timeOrigin + performance.now()) * 1000;
 }
 
-// How far the server's clock is ahead of this one, in microseconds: of five questions that with the
-// shortest way counts.
+// How far the server's clock is ahead of this one, in microseconds: 0 on the server's own machine, else by five
+// questions, of which that with the shortest way counts. The browser's own times of a request are taken, as a
+// script is told of its reply late.
 async function clockOffsetUs() {
+  if (["localhost", "127.0.0.1", "[::1]"].includes(location.hostname)) {
+    return 0;
+  }
   let best = {way: Infinity, offset: 0};
   for (let i = 0; i < 5; i++) {
-    const asked = nowUs();
-    const {now_us: server} = await (await fetch("/v1/time", {cache: "no-store"})).json();
-    const way = nowUs() - asked;
-    if (way < best.way) {
-      best = {way, offset: server - asked - way / 2};
+    const reply = await fetch(`/v1/time?${i}`, {cache: "no-store"});
+    if (!reply.ok) {
+      break;
+    }
+    const {now_us: server} = await reply.json();
+    const {requestStart, responseStart} = performance.getEntriesByName(reply.url).pop();
+    if (responseStart - requestStart < best.way) {
+      best = {way: responseStart - requestStart,
+        offset: server - (performance.timeOrigin + (requestStart + responseStart) / 2) * 1000};
     }
   }
+  performance.clearResourceTimings();
   return best.offset;
 }
 
@@ -80,6 +100,8 @@ class Decoder {
   constructor(picture, offsetUs, fail) {
     Object.assign(this, {picture, offsetUs, fail});
     this.newestUs = 0;
+    this.quickestUs = Infinity;
+    this.lateSince = Infinity;
     this.needsKey = true;
   }
 
@@ -115,8 +137,19 @@ class Decoder {
     }
   }
 
+  isLate(frame) {
+    const now = performance.now(), tookUs = nowUs() - frame.timestamp;
+    const late = this.newestUs - frame.timestamp > LATE_US || tookUs - this.quickestUs > SLOWER_US;
+    this.lateSince = late ? Math.min(this.lateSince, now) : Infinity;
+    if (now - this.lateSince > SLOW_MS) {
+      this.quickestUs = tookUs;
+    }
+    this.quickestUs = Math.min(this.quickestUs, tookUs);
+    return late;
+  }
+
   show(frame) {
-    if (this.newestUs - frame.timestamp > LATE_US) {
+    if (this.isLate(frame)) {
       this.picture.late++;
     } else {
       this.picture.draw(frame, frame.displayWidth, frame.displayHeight, frame.timestamp, this.offsetUs());
@@ -237,7 +270,8 @@ export class Live {
   }
 
   mse(signal) {
-    return Promise.all(this.pictures.map(picture => playSource(picture, signal)));
+    const playing = () => this.tell({fault: ""});
+    return Promise.all(this.pictures.map(picture => playSource(picture, signal, () => this.offset, playing)));
   }
 
   jpeg(signal) {
@@ -248,6 +282,7 @@ export class Live {
     const [camera, view] = picture.path.split("/");
     const url = `/snapshot.jpg?camera=${encodeURIComponent(camera)}&view=${encodeURIComponent(view)}`;
     while (!signal.aborted) {
+      const pause = new Promise(resolve => setTimeout(resolve, JPEG_MS));
       const reply = await fetch(url, {signal, cache: "no-store"});
       if (reply.ok) {
         const blob = await reply.blob();
@@ -256,6 +291,7 @@ export class Live {
         picture.draw(image, image.width, image.height, 1e6 * Number(reply.headers.get("X-Timestamp")), this.offset);
         image.close();
         this.tell({fault: ""});
+        await pause;
       } else if (reply.status === 503) {
         await new Promise(resolve => setTimeout(resolve, RETRY_MS));
       } else {
@@ -297,34 +333,50 @@ async function chooseWay() {
   return ["jpeg", wanted ? why : `${why}, and no Media Source Extensions`];
 }
 
-// Plays one view by Media Source Extensions in a <video> of its own, and draws its frames.
-async function playSource(picture, signal) {
+// Plays one view by Media Source Extensions in a <video> of its own, and draws its frames. Nothing here waits
+// for play(): it begins only once more has been appended.
+async function playSource(picture, signal, offsetUs, playing) {
   const [camera, view] = picture.path.split("/");
   const path = `/v1/cameras/${encodeURIComponent(camera)}/views/${encodeURIComponent(view)}/video?format=mp4`;
   const reply = await ask(path, signal);
-  const video = Object.assign(document.createElement("video"), {muted: true, playsInline: true, disableRemotePlayback: true});
+  const video = Object.assign(document.createElement("video"),
+    {muted: true, playsInline: true, disableRemotePlayback: true});
   const source = new Source();
-  const opened = new Promise(resolve => source.addEventListener("sourceopen", resolve, {once: true}));
+  const opened = once(source, "sourceopen");
   video.src = URL.createObjectURL(source);
   await opened;
   const buffer = source.addSourceBuffer(reply.headers.get("Content-Type"));
   const reader = reply.body.getReader();
-  const draw = () => {
-    if (!signal.aborted) {
-      picture.draw(video, video.videoWidth, video.videoHeight, 0, 0);
-      video.requestVideoFrameCallback(draw);
+  const clock = {wallUs: 0, mediaS: 0};
+  const draw = (now, {mediaTime}) => {
+    if (signal.aborted) {
+      return;
     }
+    if (video.videoWidth) {
+      const capturedUs = clock.wallUs && clock.wallUs + (mediaTime - clock.mediaS) * 1e6;
+      picture.draw(video, video.videoWidth, video.videoHeight, capturedUs, offsetUs());
+    }
+    onNextFrame(video, draw);
   };
-  video.requestVideoFrameCallback(draw);
+  onNextFrame(video, draw);
+  playing();
   try {
     for (;;) {
+      // A ManagedMediaSource says when it wants none. What is not read meanwhile edged skips, up to a key frame.
+      if (source.streaming === false) {
+        await once(source, "startstreaming", signal);
+      }
       const {done, value} = await reader.read();
       if (done) {
         throw new Error("edged closed it");
       }
       picture.bytes += value.length;
-      await append(buffer, value);
-      await keepAtEdge(video, buffer);
+      readClock(value, clock);
+      await change(buffer, () => buffer.appendBuffer(value));
+      keepAtEdge(video, buffer);
+      if (buffer.buffered.length && video.currentTime - buffer.buffered.start(0) > KEPT_S) {
+        await change(buffer, () => buffer.remove(0, video.currentTime - KEPT_S / 2));
+      }
     }
   } finally {
     URL.revokeObjectURL(video.src);
@@ -333,36 +385,56 @@ async function playSource(picture, signal) {
   }
 }
 
-function updated(buffer) {
+// Older browsers only tell when the screen is drawn, which may show the same frame again.
+function onNextFrame(video, draw) {
+  if (video.requestVideoFrameCallback) {
+    video.requestVideoFrameCallback(draw);
+  } else {
+    requestAnimationFrame(now => draw(now, {mediaTime: video.currentTime}));
+  }
+}
+
+function once(target, event, signal) {
   return new Promise((resolve, reject) => {
-    buffer.addEventListener("updateend", resolve, {once: true});
-    buffer.addEventListener("error", () => reject(new Error("the browser cannot play it")), {once: true});
+    target.addEventListener(event, resolve, {once: true});
+    signal?.addEventListener("abort", () => reject(signal.reason), {once: true});
   });
 }
 
-async function append(buffer, bytes) {
-  const done = updated(buffer);
-  buffer.appendBuffer(bytes);
+// Appends to the buffer or removes from it, and waits for that.
+async function change(buffer, begin) {
+  const done = new Promise((resolve, reject) => {
+    buffer.onupdateend = resolve;
+    buffer.onerror = () => reject(new Error("the browser cannot play it"));
+  });
+  begin();
   await done;
 }
 
-async function keepAtEdge(video, buffer) {
+// The clock of day of the newest fragment (its box prft, ISO/IEC 14496-12, 8.16.5) beside the time of its picture.
+function readClock(bytes, clock) {
+  const box = [0, 0, 0, 32, 0x70, 0x72, 0x66, 0x74, 1, 0, 0, 24];
+  for (let at = bytes.length - 32; at >= 0; at--) {
+    if (bytes[at + 4] === box[4] && box.every((byte, i) => bytes[at + i] === byte)) {
+      const view = new DataView(bytes.buffer, bytes.byteOffset + at + 16);
+      clock.wallUs = (view.getUint32(0) - NTP_TO_UNIX_S) * 1e6 + view.getUint32(4) * 1e6 / 2 ** 32;
+      clock.mediaS = Number(view.getBigUint64(8)) / MP4_CLOCK_HZ;
+      return;
+    }
+  }
+}
+
+function keepAtEdge(video, buffer) {
   const ranges = buffer.buffered;
   if (!ranges.length) {
     return;
   }
-  const edge = ranges.end(ranges.length - 1);
-  if (video.paused) {
-    video.currentTime = edge;
-    await video.play().catch(() => {});
-  } else if (edge - video.currentTime > 3 * EDGE_S) {
-    video.currentTime = edge - EDGE_S / 3;
-  } else {
-    video.playbackRate = edge - video.currentTime > EDGE_S ? 1.1 : 1;
+  const edge = ranges.end(ranges.length - 1), behind = edge - video.currentTime;
+  if (behind > JUMP_S || video.currentTime < ranges.start(ranges.length - 1)) {
+    video.currentTime = Math.max(ranges.start(ranges.length - 1), edge - EDGE_S);
   }
-  if (video.currentTime - ranges.start(0) > 20) {
-    const done = updated(buffer);
-    buffer.remove(0, video.currentTime - 5);
-    await done;
+  video.playbackRate = behind > 2 * EDGE_S ? 1.1 : 1;
+  if (video.paused) {
+    video.play().catch(() => {});
   }
 }
