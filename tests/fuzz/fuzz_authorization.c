@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     url = url ? url : "*";
     if (authorization_parse(header, &authorization) == 0) {
-        fuzz_claim(authorization.username != NULL);
+        fuzz_claim(authorization.username || authorization.token);
         if (authorization.scheme == AUTHORIZATION_DIGEST) {
             authorization_uri_matches(authorization.uri, url);
             fuzz_claim(authorization_uri_matches(url, url));

@@ -1,6 +1,6 @@
-// Files with passwords: the users of the server, and the user of a camera. The users that are
-// accepted have to be the same when they are written and read again; a file that others may read is
-// refused, whatever it holds.
+// Files with passwords and tokens: the users and programs of the server, and the user of a camera.
+// The users that are accepted have to be the same when they are written and read again; a file that
+// others may read is refused, whatever it holds.
 //
 // Parsers: config/credentials.c config/users.c
 #include "tests/fuzz/fuzz.h"
@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-static void check_round_trip(const struct users *users)
+static void check_round_trip(enum users_kind kind, const struct users *users)
 {
     _cleanup_(cleanup_users) struct users *again = NULL;
     struct error error;
@@ -22,7 +22,7 @@ static void check_round_trip(const struct users *users)
         users_print(file, &users->list[i]);
     }
     fclose(file);
-    fuzz_claim(users_parse(USERS_PASSWORDS, text, size, "again", &error, &again) == 0);
+    fuzz_claim(users_parse(kind, text, size, "again", &error, &again) == 0);
     fuzz_claim(again->count == users->count);
     for (size_t i = 0; i < users->count; i++) {
         fuzz_claim(memcmp(&users->list[i], &again->list[i], sizeof users->list[i]) == 0);
@@ -30,15 +30,15 @@ static void check_round_trip(const struct users *users)
     free(text);
 }
 
-static void check_users(const char *path)
+static void check_users(enum users_kind kind, const char *path)
 {
     _cleanup_(cleanup_users) struct users *users = NULL;
     struct error error = {0};
-    int r = users_read(USERS_PASSWORDS, path, &error, &users);
+    int r = users_read(kind, path, &error, &users);
 
     fuzz_claim(r == 0 || error.text[0]);
     if (r == 0) {
-        check_round_trip(users);
+        check_round_trip(kind, users);
     }
 }
 
@@ -72,7 +72,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char path[FUZZ_PATH_SIZE];
     int fd = fuzz_file(data, size, path);
 
-    check_users(path);
+    check_users(USERS_PASSWORDS, path);
+    check_users(USERS_TOKENS, path);
     check_credentials(path);
     fuzz_claim(fchmod(fd, 0644) == 0);
     check_refused(path, -EACCES);

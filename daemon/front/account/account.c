@@ -346,7 +346,7 @@ int account_read_users(enum users_kind kind, const struct config *config, struct
     if (!path) {
         *ret_users = NULL;
     }
-    return r < 0 ? error_prefix(error, r, users_key(kind)) : 0;
+    return r < 0 ? error_prefix(error, r, "%s", users_key(kind)) : 0;
 }
 
 void account_take_users(struct account *account, const struct config *config, struct users *users)

@@ -1,4 +1,5 @@
 // Who is let in, who is asked, and who is not: the account with a clock of its own.
+#include "daemon/front/account/sessions.h"
 #include "tests/unit/daemon/account_client.h"
 
 #include <errno.h>
@@ -223,6 +224,31 @@ TEST(test_a_file_that_is_gone_is_an_error)
     unlink(bed.path);
     assert_int_equal(account_read_users(USERS_PASSWORDS, bed.config, &error, &users), -ENOENT);
     assert_non_null(strstr(error.text, "rtsp.users: cannot read \"/tmp/edged-users-"));
+    bed_finish(&bed);
+}
+
+TEST(test_a_cookie_is_good_for_12_hours_and_gives_no_free_tries_of_passwords)
+{
+    struct account_login login = {0};
+    struct client client = {CLIENT, .login = &login};
+    char secret[SESSION_SECRET_SIZE];
+    struct sessions *sessions;
+    struct account_bed bed;
+    struct error error;
+
+    bed_init(&bed, NULL);
+    g_autofree char *nonce = challenged(&bed, &client);
+    client.nonce = nonce;
+    assert_int_equal(verdict(&bed, &client), ACCOUNT_ALLOWED);
+    assert_int_equal(sessions_new(&error, &sessions), 0);
+    assert_int_equal(sessions_begin(sessions, &login, 0, secret), 0);
+    const struct account_login *found =
+        sessions_find(sessions, bed.account, secret, SESSION_S * NS_PER_S - 1);
+    assert_non_null(found);
+    assert_string_equal(found->name, login.name);
+    assert_true(found->failed);
+    assert_null(sessions_find(sessions, bed.account, secret, SESSION_S * NS_PER_S));
+    sessions_free(sessions);
     bed_finish(&bed);
 }
 
