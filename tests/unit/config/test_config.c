@@ -171,7 +171,7 @@ TEST(test_numbers_are_read_and_written_alike_in_every_locale)
     }
 }
 
-// Every key's borders stand on the good side; test_config_problems.c stands on the other.
+// Every key's borders stand on the good side; problems.txt stands on the other.
 TEST(test_borders_are_allowed)
 {
     static const char *const inside[] = {

@@ -1,16 +1,10 @@
 // Views that are limited to a part of the picture: their keys, what fits together, and the picture
 // on disk, without which there is no configuration.
-#include "tests/unit/config/config_list.h"
+#include "tests/unit/config/config_folder.h"
 
 #include <errno.h>
 
 #define SQUARE "polygon = ( [0, 0], [1, 0], [1, 1], [0, 1] );"
-#define USERS "\"gray\", \"edges\", \"binary\", \"canny\", \"motion\", \"overlay\", \"custom\""
-
-static void check(const char *body, int result, const char *expected)
-{
-    check_list("views", body, result, expected);
-}
 
 TEST(test_a_view_looks_at_the_whole_picture_unless_it_is_limited)
 {
@@ -40,51 +34,6 @@ TEST(test_masks_come_back_from_their_text)
     assert_number_equal(views[0].polygon[1].y, 0.3);
     assert_string_equal(views[1].mask, "/m.png");
     assert_int_equal(views[1].stages.list[1], CONFIG_STAGE_MASK);
-}
-
-TEST(test_a_mask_is_refused_where_it_would_hide_nothing)
-{
-    static const char *const kinds[] = {"camera", "direction", "split"};
-
-    for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
-        char body[128], expected[512];
-
-        snprintf(body, sizeof body, "{ view = \"%s\"; mask = \"m.png\"; }", kinds[i]);
-        snprintf(expected, sizeof expected,
-                 "t:1: error: cameras[0].views[0].mask: no effect with view = \"%s\", only with "
-                 "" USERS "\n",
-                 kinds[i]);
-        check(body, -EINVAL, expected);
-    }
-    check("{ view = \"camera\"; " SQUARE " }", -EINVAL,
-          "t:1: error: cameras[0].views[0].polygon: no effect with view = \"camera\", only "
-          "with " USERS "\n");
-}
-
-TEST(test_what_does_not_fit_together_is_refused)
-{
-    check("{ mask = \"m.png\"; " SQUARE " }", -EINVAL,
-          "t:1: error: cameras[0].views[0].mask: got a mask beside a polygon, allowed: one of the "
-          "two\n");
-    check("{ stages = [\"sobel\", \"mask\"]; }", -EINVAL,
-          "t:1: error: cameras[0].views[0].stages: got \"mask\", but the view has none, allowed: "
-          "with mask = \"FILE\", a .pgm or .png, or with a polygon\n");
-    check("{ stages = [\"sobel\"]; mask = \"m.png\"; }", -EINVAL,
-          "t:1: error: cameras[0].views[0].mask: got a mask, but no \"mask\" among the stages, "
-          "allowed: with that stage where it is to be applied, or without a mask\n");
-    check("{ stages = [\"sobel\"]; " SQUARE " }", -EINVAL,
-          "t:1: error: cameras[0].views[0].polygon: got a polygon, but no \"mask\" among the "
-          "stages, allowed: with that stage where it is to be applied, or without a polygon\n");
-    check("{ stages = [\"mask\", \"canny\", \"mask\"]; " SQUARE " }", 0, "");
-}
-
-// What was refused as a value is not missing, too.
-TEST(test_a_refused_mask_is_told_of_once)
-{
-    check("{ stages = [\"mask\"]; mask = 3; }", -EINVAL,
-          "t:1: error: cameras[0].views[0].mask: got the integer 3, allowed: a string\n");
-    check("{ stages = [\"mask\"]; polygon = ( [0, 0] ); }", -EINVAL,
-          "t:1: error: cameras[0].views[0].polygon: got 1 corners, allowed: 3 to 64\n");
 }
 
 TEST(test_corners_are_taken_from_text)

@@ -1,16 +1,25 @@
 // Regions in a configuration: defaults, the way back to text, every mistake, and pictures on disk.
 #include "config/config.h"
-#include "tests/unit/config/config_list.h"
+#include "tests/unit/config/config_folder.h"
 
 #include <errno.h>
 
-#define POINT "[x, y], two numbers from 0.0 to 1.0 (shares of the picture's width and height)"
-#define POLYGON "a list ( [x, y], … ) of 3 to 64 corners, x and y from 0.0 to 1.0"
 #define SQUARE "polygon = ( [0, 0], [1, 0], [1, 1], [0, 1] );"
 
+// All lines of problems of `body`, the inside of the camera's list of regions, of which
+// config_parse() says `result`.
 static void check(const char *body, int result, const char *expected)
 {
-    check_list("regions", body, result, expected);
+    _cleanup_(cleanup_config) struct config *config = NULL;
+    _cleanup_(cleanup_free) char *text = NULL;
+    _cleanup_(cleanup_free) char *found = NULL;
+    size_t size;
+    FILE *problems = open_memstream(&found, &size);
+
+    assert_true(asprintf(&text, "cameras = ( { regions = ( %s ); } );", body) > 0);
+    assert_int_equal(config_parse(text, "t", problems, &config), result);
+    fclose(problems);
+    assert_string_equal(found, expected);
 }
 
 TEST(test_a_region_has_the_documented_defaults)
@@ -88,31 +97,6 @@ TEST(test_cameras_without_regions_say_nothing_of_them)
     assert_null(strstr(text, "regions"));
 }
 
-TEST(test_corners_that_are_none_are_refused_each)
-{
-    check(
-        "{ polygon = ( [0.5, 1.5], [0.5, 0.5, 0.5], 7, (0.1, \"x\"), [], [0.1, -0.1], { }, (true, "
-        "0), ([0], 1) ); }",
-        -EINVAL,
-        "t:1: error: cameras[0].regions[0].polygon[0]: got [0.5, 1.5], allowed: " POINT "\n"
-        "t:1: error: cameras[0].regions[0].polygon[1]: got [0.5, 0.5, 0.5], allowed: " POINT "\n"
-        "t:1: error: cameras[0].regions[0].polygon[2]: got the integer 7, allowed: " POINT "\n"
-        "t:1: error: cameras[0].regions[0].polygon[3]: got (0.1, \"x\"), allowed: " POINT "\n"
-        "t:1: error: cameras[0].regions[0].polygon[4]: got [], allowed: " POINT "\n"
-        "t:1: error: cameras[0].regions[0].polygon[5]: got [0.1, -0.1], allowed: " POINT "\n"
-        "t:1: error: cameras[0].regions[0].polygon[6]: got a group { … }, allowed: " POINT "\n"
-        "t:1: error: cameras[0].regions[0].polygon[7]: got (the boolean true, 0), allowed: " POINT
-        "\n"
-        "t:1: error: cameras[0].regions[0].polygon[8]: got (an array [ … ], 1), allowed: " POINT
-        "\n");
-    check("{ polygon = ( [1e999, 0.0], [0.0, -1e999], [0.0, 1e-999] ); }", -EINVAL,
-          "t:1: error: cameras[0].regions[0].polygon[0]: got [inf, 0.0], allowed: " POINT "\n"
-          "t:1: error: cameras[0].regions[0].polygon[1]: got [0.0, -inf], allowed: " POINT "\n");
-    check("{ polygon = ( [0.1, 0.1], [0.1, 0.1], [0.5, 0.3], [0.9, 0.5] ); }", -EINVAL,
-          "t:1: error: cameras[0].regions[0].polygon: got corners on one line, allowed: a polygon "
-          "with an area\n");
-}
-
 TEST(test_too_few_and_too_many_corners_are_refused)
 {
     char many[1024] = "{ polygon = ( [0, 0]";
@@ -132,52 +116,6 @@ TEST(test_too_few_and_too_many_corners_are_refused)
           "t:1: error: cameras[0].regions[0].polygon: got 65 corners, allowed: 3 to 64\n");
 }
 
-TEST(test_other_kinds_of_values_are_refused)
-{
-    check("{ polygon = [0, 1]; }", -EINVAL,
-          "t:1: error: cameras[0].regions[0].polygon: got an array [ … ], allowed: " POLYGON "\n");
-    check("{ polygon = \"all\"; mask = 3; threshold = 0; erode = 9; }", -EINVAL,
-          "t:1: error: cameras[0].regions[0].polygon: got the string \"all\", allowed: " POLYGON
-          "\n"
-          "t:1: error: cameras[0].regions[0].mask: got the integer 3, allowed: a string\n"
-          "t:1: error: cameras[0].regions[0].threshold: got 0, allowed: an integer from 1 to 255 "
-          "(gray levels)\n"
-          "t:1: error: cameras[0].regions[0].erode: got 9, allowed: an integer from 0 to 8 "
-          "(times)\n");
-    check(
-        "{ start = 0; end = 101; duration_s = -1; cooldown_s = 4000; }", -EINVAL,
-        "t:1: error: cameras[0].regions[0].start: got 0, allowed: a number from 0.001 to 100 "
-        "(percent)\n"
-        "t:1: error: cameras[0].regions[0].end: got 101, allowed: a number from 0.0005 to 100 "
-        "(percent)\n"
-        "t:1: error: cameras[0].regions[0].duration_s: got -1, allowed: a number from 0 to 60 "
-        "(seconds)\n"
-        "t:1: error: cameras[0].regions[0].cooldown_s: got 4000, allowed: a number from 0 to 3600 "
-        "(seconds)\n");
-    check("5", -EINVAL,
-          "t:1: error: cameras[0].regions[0]: got the integer 5, allowed: a group { … }\n");
-    check("{ poligon = 1; }", -EINVAL,
-          "t:1: error: cameras[0].regions[0].poligon: unknown key, did you mean \"polygon\"?\n");
-    check("{ }, { }, { }, { }, { }, { }, { }, { }, { }", -EINVAL,
-          "t:1: error: cameras[0].regions: got 9 regions, allowed: at most 8\n");
-}
-
-TEST(test_what_does_not_fit_together_is_refused)
-{
-    check(
-        "{ " SQUARE " mask = \"m.png\"; }", -EINVAL,
-        "t:1: error: cameras[0].regions[0].mask: got a mask beside a polygon, allowed: one of the "
-        "two\n");
-    check("{ start = 0.5; end = 0.75; }", -EINVAL,
-          "t:1: error: cameras[0].regions[0].end: got 0.75, allowed: at most start, which is 0.5 "
-          "(percent)\n");
-    check("{ start = 0.5; end = 0.5; }", 0, "");
-    check(
-        "{ name = \"a\"; }, { name = \"b\"; }, { name = \"a\"; }", -EINVAL,
-        "t:1: error: cameras[0].regions[2].name: got \"a\", which is the name of regions[0], too; "
-        "allowed: a name of its own\n");
-}
-
 TEST(test_privacy_comes_back_from_its_text)
 {
     _cleanup_(cleanup_config) struct config *config =
@@ -194,18 +132,6 @@ TEST(test_privacy_comes_back_from_its_text)
     assert_int_equal(privacy[0].polygon_count, 4);
     assert_string_equal(privacy[1].name, "window");
     assert_number_equal(privacy[1].polygon[1].y, 0.3);
-}
-
-TEST(test_privacy_without_a_polygon_is_refused)
-{
-    check_list("privacy", "{ " SQUARE " }, { name = \"a\"; }", -EINVAL,
-               "t:1: error: cameras[0].privacy[1].polygon: got nothing, allowed: " POLYGON "\n");
-    check_list("privacy", "{ polygon = ( [0, 0], [1, 1] ); }", -EINVAL,
-               "t:1: error: cameras[0].privacy[0].polygon: got 2 corners, allowed: 3 to 64\n");
-    check_list(
-        "privacy", "{ name = \"a\"; " SQUARE " }, { name = \"a\"; " SQUARE " }", -EINVAL,
-        "t:1: error: cameras[0].privacy[1].name: got \"a\", which is the name of privacy[0], "
-        "too; allowed: a name of its own\n");
 }
 
 static void write_file(const char *path, const char *text)
@@ -281,12 +207,6 @@ TEST(test_a_mask_that_cannot_be_read_is_worth_a_warning)
     unlink("r.conf");
     unlink("text.png");
     unlink("empty.pgm");
-}
-
-// Text from memory comes from a front that has looked already.
-TEST(test_text_from_memory_asks_for_no_files)
-{
-    check("{ mask = \"none.pgm\"; }", 0, "");
 }
 
 RUN_TESTS(make_folder, remove_folder)
