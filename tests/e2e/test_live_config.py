@@ -285,7 +285,8 @@ def test_what_is_kept_lies_over_the_file_until_it_is_unset(serve, tmp_path):
     assert ["cameras.front.views.bw.threshold", "kept", "80", '"otsu"'] in lines
     every = [line.split() for line in edgectl(server, "diff", "--all").splitlines()]
     assert [f"{EDGES}.gain", "kept", "1.0", "2.5"] in every
-    assert ["cameras.front.width", f"{server.config}:3", "640", "640"] in every
+    line = 1 + server.config.read_text().split("cameras = ")[0].count("\n")
+    assert ["cameras.front.width", f"{server.config}:{line}", "640", "640"] in every
     assert ["cameras.front.fps", "default", "30", "30"] in every
     assert lines[-1][:3] == ["cameras.front.regions.door.polygon", "set", "none"]
     server.stop()
