@@ -91,8 +91,9 @@ def frame_hashes(data, kind):
     """Hash of each picture of an H.264 or H.265 stream, or of "mp4"."""
     command = ["ffmpeg", "-nostdin", "-v", "error", "-f", kind, "-i", "-", "-vsync", "passthrough",
                "-f", "framemd5", "-"]
-    text = subprocess.run(command, input=data, capture_output=True, check=True).stdout.decode()
-    return hashes(text)
+    result = subprocess.run(command, input=data, capture_output=True, check=True)
+    assert not result.stderr, result.stderr
+    return hashes(result.stdout.decode())
 
 
 def hashes(text):

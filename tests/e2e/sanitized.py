@@ -3,8 +3,8 @@ parsed, something fails, is reloaded or attacked; and of tests that run the same
 
 import pytest
 
-HOSTILE = ("bad_input", "cameras", "confinement", "describe", "doctor", "events", "faults", "http", "live_config", "mask",
-           "multicast", "passwd", "raw", "reload", "rtp", "rtsp_attacks", "rtsp_protocol", "rtsp_recorded",
+HOSTILE = ("bad_input", "cameras", "confinement", "describe", "doctor", "events", "faults", "http", "http_video", "live_config",
+           "mask", "multicast", "passwd", "raw", "reload", "rtp", "rtsp_attacks", "rtsp_protocol", "rtsp_recorded",
            "rtsp_source", "rtsps", "setup", "support", "users", "v4l2")
 
 

@@ -172,6 +172,23 @@ def test_what_is_not_there_is_said(server, path, status, said):
     assert (code, answer["detail"]) == (status, said)
 
 
+def test_a_reader_stays_while_the_camera_process_is_replaced(edged):
+    """And sees NO SIGNAL meanwhile; all of it is one stream that FFmpeg decodes without a word."""
+    server = edged([daemon.camera(**SIZE)])
+    with http_video.Video(server, http_video.of("front", "edges")) as video:
+        units = video.units(10)
+        os.kill(server.camera()["process"]["pid"], signal.SIGKILL)
+        while not units[-1].flags & http_video.SLATE:
+            units += video.units(1)
+        assert units[-1].flags & http_video.KEY_FRAME
+        while units[-1].flags & http_video.SLATE:
+            units += video.units(1)
+        assert units[-1].flags & http_video.KEY_FRAME
+        units += video.units(10)
+    data = b"".join(unit.payload for unit in units)
+    assert len(http_video.frame_hashes(data, "h264")) == len(units)
+
+
 def read_until_gap(video):
     """Units up to the first one that follows a gap, with those of its second."""
     units = video.units(1)
