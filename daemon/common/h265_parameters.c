@@ -164,7 +164,9 @@ static unsigned skip_reference_set(struct nal_reader *reader, bool is_first, uns
         nal_read(reader, 1);
         nal_read_golomb(reader);
         for (unsigned i = 0; i <= before; i++) {
-            count += nal_read(reader, 1) || nal_read(reader, 1);
+            bool is_used = nal_read(reader, 1);
+
+            count += is_used || nal_read(reader, 1);
         }
         reader->over |= count > REFERENCES_MAX;
         return count;
@@ -204,7 +206,8 @@ static void skip_to_vui(struct nal_reader *reader, uint32_t poc_bits)
     for (unsigned i = 0; i < 6; i++) {
         nal_read_golomb(reader); // sizes of blocks, depths of their trees
     }
-    if (nal_read(reader, 1) && nal_read(reader, 1)) {
+    bool has_lists = nal_read(reader, 1);
+    if (has_lists && nal_read(reader, 1)) { // else the usual ones
         skip_scaling_lists(reader);
     }
     nal_read(reader, 2);       // amp_enabled_flag, sample_adaptive_offset_enabled_flag

@@ -499,9 +499,10 @@ void mp4_writer_finish(struct mp4_writer *writer, GByteArray *bytes)
 void mp4_writer_close_head(const struct mp4_writer *writer, uint8_t bytes[MP4_HEAD_SIZE],
                            uint64_t *ret_offset)
 {
+    static const uint8_t begin[] = {0, 0, 0, 1, 'm', 'd', 'a', 't'}; // a size of 64 bits follows
     uint64_t size = GUINT64_TO_BE(writer->position - writer->head_offset);
 
-    memcpy(bytes, "\0\0\0\1mdat", 8); // the size follows in 64 bits
-    memcpy(bytes + 8, &size, sizeof size);
+    memcpy(bytes, begin, sizeof begin);
+    memcpy(bytes + sizeof begin, &size, sizeof size);
     *ret_offset = writer->head_offset;
 }
