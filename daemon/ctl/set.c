@@ -136,7 +136,7 @@ static JsonObject *read_patch(char **arguments, bool is_unset)
             return NULL;
         }
         put(patch, path,
-            is_unset ? json_node_init_null(json_node_alloc()) : read_value(path, equals + 1));
+            equals ? read_value(path, equals + 1) : json_node_init_null(json_node_alloc()));
     }
     return patch;
 }

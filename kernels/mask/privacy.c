@@ -109,11 +109,13 @@ static uint32_t find_pixel(const uint64_t *bits, uint32_t width, uint32_t x, boo
 
 static int add_span(struct privacy *privacy, struct span span)
 {
-    struct span *last = privacy->span_count ? &privacy->spans[privacy->span_count - 1] : NULL;
+    if (privacy->span_count > 0) {
+        struct span *last = &privacy->spans[privacy->span_count - 1];
 
-    if (last && last->y == span.y && span.first <= last->end) {
-        last->end = span.end;
-        return 0;
+        if (last->y == span.y && span.first <= last->end) {
+            last->end = span.end;
+            return 0;
+        }
     }
     if (privacy->span_count == privacy->span_room) {
         size_t room = privacy->span_room ? 2 * privacy->span_room : 256;

@@ -17,17 +17,16 @@ window.edged = await import("/page/app.js");
 window.seen = [];
 window.readNumber = (image, width) => {
   const size = Math.max(4, Math.floor(width / 20 / 4) * 4);
-  const small = window.small ??= new OffscreenCanvas(20, 1).getContext("2d", {willReadFrequently: true});
+  const row = window.row ??= new OffscreenCanvas(20 * size, 2).getContext("2d", {willReadFrequently: true});
+  row.drawImage(image, 0, size / 2, 20 * size, 2, 0, 0, 20 * size, 2);
+  const data = row.getImageData(0, 0, 20 * size, 2).data;
   let bits = 0;
-  small.imageSmoothingEnabled = true;
-  small.imageSmoothingQuality = "high";
-  const inset = size / 4;
   for (let k = 0; k < 20; k++) {
-    small.drawImage(image, k * size + inset, inset, size - 2 * inset, size - 2 * inset, k, 0, 1, 1);
-  }
-  const data = small.getImageData(0, 0, 20, 1).data;
-  for (let k = 0; k < 20; k++) {
-    bits |= (data[4 * k + 1] > 77 ? 1 : 0) << k;
+    let sum = 0;
+    for (let x = size / 4; x < size * 3 / 4; x++) {
+      sum += data[4 * (k * size + x) + 1];
+    }
+    bits |= (sum > 77 * size / 2 ? 1 : 0) << k;
   }
   const number = bits & 0xffff;
   const check = (number ^ number >> 4 ^ number >> 8 ^ number >> 12 ^ 10) & 15;

@@ -1,11 +1,11 @@
 // The GPU: its driver, kernels, self-tests and memory, and whether it makes every kind of view as
 // the CPU does. Not to have one is no failure; one that computes wrongly is.
 #include "capture/nvmm/nvbufsurface.h"
-#include "kernels/tune/rig.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
 #include "daemon/ctl/gpu_session.h"
 #include "kernels/gpu/gpu_surfaces.h"
 #include "kernels/selftest/gpu_selftest.h"
+#include "kernels/tune/rig.h"
 
 #include <errno.h>
 #include <glib.h>
