@@ -45,7 +45,7 @@ TUTORIALS := $(BUILD)/tests/bench/tutorials/edged_edges
 # What drives a bundle on a machine with a GPU.
 DAEMON_TESTS := $(BUILD)/tests/gpu/daemon_client $(BUILD)/tests/gpu/faulty/libcuda.so.1
 
-.PHONY: everything check-unit check-golden check-random check-e2e check-api check-arm64 check-toolkits check-vm check-fresh check-gpu check-bundle soak \
+.PHONY: everything check-browser check-unit check-golden check-random check-e2e check-api check-arm64 check-toolkits check-vm check-fresh check-gpu check-bundle soak \
         bench bench-tutorials bench-gpu asan tsan fuzz fuzz-coverage fuzzers lint lint-deep
 
 everything: $(PROGRAMS) $(UNIT_TESTS) $(FAKES) $(FAKE_CUDA_PROGRAMS) $(GPU_PROGRAMS) $(GOLDEN_PROGRAMS) $(TUTORIALS) $(DAEMON_TESTS) $(FAKE_CUDA_CHECK) ## all programs, those of the tests too
@@ -64,6 +64,10 @@ check-random: $(PROGRAMS) $(GOLDEN_PROGRAMS) $(RANDOM_TESTS) $(FAKES) ## random 
 # They wait for events more than they compute. What a clock measures is soak's.
 check-e2e: $(PROGRAMS) $(FAKES) $(FAKE_CUDA_PROGRAMS) ## the real programs with real clients on loopback
 	@$(PYTEST) -n $$((2 * $(CORES))) $(E2E_TESTS) tests/e2e
+
+check-browser: $(PROGRAMS) ## the page in Debian's Chromium
+	@scripts/setup --group browser
+	@$(PYTEST) tests/browser
 
 check-arm64: ## everything crossed to arm64 without a warning, unit and golden tests of it under qemu-user; as root
 	@scripts/setup --with deb beds arm64
