@@ -31,6 +31,10 @@ bool standard_output_flush(void)
     if (fflush(stream) != 0 && problem == 0) {
         problem = errno;
     }
+    // What failed before, as a long text filled the buffer, left no reason: another write tells it.
+    if (ferror(stream) && problem == 0 && write(fileno(stream), "\n", 1) < 0) {
+        problem = errno;
+    }
     return problem == 0 && !ferror(stream);
 }
 
