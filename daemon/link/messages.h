@@ -1,4 +1,5 @@
-// What crosses the boundary between the front and a camera process.
+// What crosses the boundary between the front and a camera process. (What crosses the one between
+// the front and the recorder is in daemon/link/record.h; only its types are here.)
 //
 // Both ends are one build, so the structs travel as they are; the hello message carries the version
 // and a mismatch ends the link. All times are CLOCK_MONOTONIC nanoseconds of one machine.
@@ -49,6 +50,27 @@ enum link_type {
                   // this one cannot
     LINK_TUNE_PROGRESS, // payload: link_tune_progress; how far the tune is, what it has found, its
                         // end. Nothing comes after a stop.
+    // both ways, between front and recorder
+    RECORD_HELLO, // payload: the version string; the first message of each end
+    // front to recorder
+    RECORD_STORAGE,
+    RECORD_TRACK,
+    RECORD_TRACK_END,
+    RECORD_UNIT,
+    RECORD_EVENT,
+    RECORD_PICTURE,
+    RECORD_TRIGGER,
+    RECORD_LIST,
+    RECORD_FIND,
+    RECORD_READ,
+    RECORD_CHANGE,
+    RECORD_TRIAL,
+    // recorder to front
+    RECORD_STATE,
+    RECORD_CLIP,
+    RECORD_CLIPS,
+    RECORD_BYTES,
+    RECORD_DONE,
     LINK_TYPE_COUNT,
 };
 

@@ -1,0 +1,48 @@
+// The front's end of the link to edged-recorder, the process that keeps clips: connects to it or
+// starts it, tells it the storage's settings and the tracks, and carries questions to it.
+//
+// As a service it connects to the socket that $EDGED_RECORDER names, which systemd holds; otherwise
+// it starts the program itself and ends it with itself. It does so when the first camera is to be
+// recorded or the first question is asked, and again, with a pause, when the recorder has ended.
+// The link never blocks: what the recorder does not take waits in the readers' rings
+// (front/record/tracks.h). Main loop only.
+#pragma once
+
+#include "config/config.h"
+#include "daemon/link/link.h"
+#include "daemon/link/record.h"
+
+#include <stdbool.h>
+
+struct recorder;
+
+// What a message of the recorder that belongs to a question is handed to, in order; `message` is
+// NULL when no answer will come: the recorder is gone or cannot be had, or did not answer in 5 s.
+// Returns true when more is expected (RECORD_CLIPS with `more`); after false it is not called
+// again.
+typedef bool recorder_answer(void *context, const struct link_message *message);
+
+// What it tells the front: a clip began, ended, or has a picture.
+typedef void recorder_clip(void *context, const struct record_clip *clip);
+
+// Never fails (GLib's allocator ends the process). Nothing is connected yet.
+struct recorder *recorder_new(recorder_clip *clip, void *context);
+// Ends the process that it has started, after its open clips are closed (1 s at most). Takes NULL.
+void recorder_free(struct recorder *recorder);
+// Takes over what the configuration says of storage and of the cameras that record.
+void recorder_configure(struct recorder *recorder, const struct config *config);
+
+// Sends a question: one of RECORD_LIST, _FIND, _READ, _TRIGGER, _CHANGE, _TRIAL with its struct,
+// whose first member `request` it fills in. `view` is the track's number, of RECORD_TRIGGER. At
+// most 64 wait for answers. Returns the request's number, or 0: it cannot be asked now, and
+// `answer` is not called.
+uint32_t recorder_ask(struct recorder *recorder, enum link_type type, uint32_t view, void *question,
+                      size_t size, recorder_answer *answer, void *context);
+// Its answer is not wanted any more. Takes 0.
+void recorder_forget(struct recorder *recorder, uint32_t request);
+
+// Sends to the recorder without an answer. Errors are those of link_send(), -ENOTCONN.
+int recorder_send(struct recorder *recorder, enum link_type type, uint32_t view,
+                  const struct iovec *pieces, int count);
+// What it said last; NULL: nothing, it is not there. Borrowed until the main loop goes on.
+const struct record_state_report *recorder_state(const struct recorder *recorder);

@@ -1,0 +1,190 @@
+// What crosses the boundary between the front and the recorder, by a link of its own
+// (daemon/link/link.h; the types are those of enum link_type that begin with RECORD).
+//
+// Both ends are one build: each sends RECORD_HELLO first, and an end that hears another version
+// hangs up. The front then says where clips are kept and which views it feeds; it says all of that
+// again after every reconnect. A view that is fed is a track; its number stands in the header's
+// `view`, and no other track of the connection ever gets it.
+//
+// The recorder keeps what it has while no front is connected: a new connection takes the place of
+// an older one, and is a gap in every track. A clip is known by its id alone, never by a path.
+// `_ns` are CLOCK_MONOTONIC, `_wall_ns` nanoseconds since 1970 in UTC.
+#pragma once
+
+#include <stdint.h>
+
+#define RECORD_NAME_SIZE 40 // of a camera, a view, a region; ends in NUL
+#define RECORD_REGIONS_MAX 8
+#define RECORD_PATH_SIZE 1024
+#define RECORD_BYTES_MAX (256u << 10) // of a clip in one answer
+#define RECORD_CLIPS_MAX 64u          // in one answer
+
+enum record_mode {
+    RECORD_EVENTS, // clips of motion events, and of what RECORD_TRIGGER asks for
+    RECORD_ALWAYS, // all of it; an event marks the clips that show it
+};
+
+// RECORD_STORAGE: where clips are kept and how many. The first one of a connection opens the folder
+// and reads its index; a later one changes the limits alone.
+struct record_storage {
+    uint64_t max_bytes;      // of all clips together; 0: no limit
+    uint64_t min_free_bytes; // of the file system
+    int64_t max_age_ns;      // 0: no limit
+    char path[RECORD_PATH_SIZE];
+};
+
+// RECORD_TRACK: a view is fed from now on, or is fed with other settings. RECORD_TRACK_END, without
+// payload: it is not any more; an open clip is closed.
+struct record_track {
+    char camera[RECORD_NAME_SIZE], view[RECORD_NAME_SIZE];
+    uint32_t mode;  // enum record_mode
+    uint32_t codec; // enum config_codec
+    int64_t before_ns, after_ns, max_clip_ns;
+};
+
+// RECORD_UNIT: an access unit follows, in Annex B form.
+struct record_unit {
+    int64_t captured_ns;
+    uint64_t number; // one more than that of the unit before, unless units were lost
+    uint8_t key_frame;
+    uint8_t slate; // NO SIGNAL: a gap
+    uint8_t reserved[6];
+};
+
+// RECORD_EVENT: motion began or ended in a region of the track's camera.
+struct record_event {
+    uint64_t number; // of the event in its region
+    int64_t started_ns, at_ns;
+    float peak;     // the largest share of the region's pixels so far, 0..1
+    uint32_t ended; // 0: it begins
+    char region[RECORD_NAME_SIZE];
+};
+
+// RECORD_PICTURE: a JPEG of the track's view follows, of a moment with more motion than any before
+// in the event; it replaces the clip's picture.
+struct record_picture {
+    int64_t captured_ns;
+    float share;
+    uint32_t reserved;
+};
+
+// Every question has a number that its answer repeats, from 1 on.
+enum record_action { RECORD_START, RECORD_STOP, RECORD_KEEP, RECORD_UNKEEP, RECORD_DELETE };
+
+// RECORD_TRIGGER, of a track: a signal from outside starts a clip, or prolongs the one that is
+// open, until `duration_ns` from now; or stops it. Answered by RECORD_DONE.
+struct record_trigger {
+    uint32_t request;
+    uint32_t action;     // RECORD_START, RECORD_STOP
+    int64_t duration_ns; // of RECORD_START; 0: until RECORD_STOP or max_clip
+};
+
+// RECORD_LIST: the clips that overlap a span of time, the newest first. Answered by one or more
+// RECORD_CLIPS; the last one has `more` 0.
+struct record_list {
+    uint32_t request;
+    uint32_t count;                   // at most; 0: all of them
+    int64_t from_wall_ns, to_wall_ns; // of 0 each: any time
+    uint64_t before_id;               // 0: from the newest on, else those with smaller ids
+    char camera[RECORD_NAME_SIZE];    // "": of all
+};
+
+// RECORD_FIND: one clip. Answered by RECORD_CLIPS with one or none.
+struct record_find {
+    uint32_t request;
+    uint32_t reserved;
+    uint64_t id;
+};
+
+enum record_part { RECORD_VIDEO, RECORD_STILL };
+
+// RECORD_READ: bytes of a clip's video or picture. Answered by RECORD_BYTES, in order of asking;
+// at most 4 wait, more are refused with EBUSY.
+struct record_read {
+    uint32_t request;
+    uint32_t part; // enum record_part
+    uint64_t id;
+    uint64_t offset;
+    uint32_t size; // 1 to RECORD_BYTES_MAX
+    uint32_t reserved;
+};
+
+// RECORD_CHANGE: keep a clip for ever, no longer, or delete it. Answered by RECORD_DONE.
+struct record_change {
+    uint32_t request;
+    uint32_t action; // RECORD_KEEP, RECORD_UNKEEP, RECORD_DELETE
+    uint64_t id;
+};
+
+// RECORD_TRIAL: what would be deleted with these limits. `storage.path` does not count. Answered by
+// RECORD_DONE, which counts.
+struct record_trial {
+    uint32_t request;
+    uint32_t reserved;
+    struct record_storage storage;
+};
+
+// What the recorder says.
+
+// Of RECORD_CLIPS and RECORD_CLIP.
+struct record_clip {
+    uint64_t id;    // grows; also over restarts and jumps of the clock
+    uint64_t event; // number of the event that began it in regions[0]; 0: none
+    int64_t start_wall_ns, end_wall_ns;
+    int64_t asked_wall_ns; // where it was asked to begin; `start` is the key frame before that
+    uint64_t bytes;        // of the video
+    uint64_t gap_ns;       // time within the clip that has no picture, or pictures were lost
+    float peak;
+    uint8_t is_open, is_kept, is_always, has_picture;
+    uint32_t region_count;
+    uint32_t reserved;
+    char camera[RECORD_NAME_SIZE], view[RECORD_NAME_SIZE];
+    char regions[RECORD_REGIONS_MAX][RECORD_NAME_SIZE];
+};
+
+// RECORD_CLIPS: `count` struct record_clip follow.
+struct record_clips {
+    uint32_t request;
+    uint16_t count;
+    uint16_t more; // another one follows
+};
+
+// RECORD_BYTES: `size` bytes follow.
+struct record_bytes {
+    uint32_t request;
+    int32_t
+        error; // a negative errno (-ENOENT, -EBUSY, -EIO, -ETIMEDOUT: the storage is slow), or 0
+    uint64_t total; // bytes of the whole
+    uint32_t size;  // fewer than asked for at the end alone
+    uint32_t reserved;
+};
+
+// RECORD_DONE.
+struct record_done {
+    uint32_t request;
+    int32_t error;         // a negative errno, or 0
+    uint64_t id;           // of the clip that a trigger began or prolonged
+    uint64_t clips, bytes; // of a trial: to be deleted
+    char sentence[256];    // why it is refused; ""
+};
+
+enum record_state {
+    RECORD_OPENING, // reads its index, or waits for the folder
+    RECORD_READY,
+    RECORD_STOPPED, // cannot write; `sentence` says why, and it goes on by itself
+};
+
+// RECORD_STATE: once a second, and at every change of state.
+struct record_state_report {
+    uint32_t state; // enum record_state
+    uint32_t open_clips;
+    uint64_t clips, kept_clips, clip_bytes;                           // in the folder
+    uint64_t free_bytes;                                              // of its file system
+    uint64_t written_bytes, written_clips, deleted_clips, lost_units; // since the recorder began
+    uint64_t waiting_bytes;                                           // in memory for the disk
+    int64_t write_max_ns; // the longest write or sync of the last minute
+    char sentence[256];
+};
+
+// RECORD_CLIP: a clip was begun (`is_open`) or closed, or its picture came; payload: struct
+// record_clip.
