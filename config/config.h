@@ -14,6 +14,15 @@
 // Where edged and edgectl look when they are not told.
 #define CONFIG_DEFAULT_PATH EDGED_SYSCONFDIR "/edged/edged.conf"
 
+// What a change costs those who watch, from nothing to all: the schema names it for each key, and
+// config/diff.h finds that of a whole change.
+enum config_cost {
+    CONFIG_COST_NONE,   // nothing has changed
+    CONFIG_COST_FRAME,  // between two frames: no viewer loses one
+    CONFIG_COST_VIEW,   // the view starts anew and its viewers go on at a key frame; others go on
+    CONFIG_COST_CAMERA, // the camera process is replaced; its viewers see the slate meanwhile
+    CONFIG_COST_START,  // only the next start of edged
+};
 enum config_backend { CONFIG_BACKEND_AUTO, CONFIG_BACKEND_CUDA, CONFIG_BACKEND_CPU };
 enum config_memory {
     CONFIG_MEMORY_AUTO,

@@ -5,15 +5,7 @@
 // those of the same name.
 #pragma once
 
-#include "config/cost.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-
-struct config;
-struct config_region;
-struct config_view;
+#include "config/config.h"
 
 // Writes each change as a line `PATH: BEFORE -> AFTER, COST`, with the places of `after` in PATH
 // ("cameras[0].views[1].gain: 1.0 -> 2.0, between two frames"); else "nothing has changed".

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "config/config.h"
-#include "config/cost.h"
 
 #define CONFIG_PATCH_BYTES_MAX 65536u
 

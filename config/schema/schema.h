@@ -5,12 +5,7 @@
 // plain group ("rtsp") live in the struct around it.
 #pragma once
 
-#include "config/base.h"
-#include "config/cost.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
+#include "config/config.h"
 
 enum schema_type {
     SCHEMA_STRING,   // char *, owned by the struct
@@ -35,8 +30,6 @@ struct schema_rule {
     bool (*accepts)(const char *string);
     const char *allowed; // ends the sentence "allowed: …"
 };
-
-struct config_words;
 
 struct schema_key {
     const char *name;

@@ -180,20 +180,14 @@ static int build(struct camera *camera, struct error *error)
         return r;
     }
     const struct config_camera *settings = settings_camera(camera->first);
-    struct compute_settings compute = {.camera = settings->name,
-                                       .backend = camera->first->config->backend,
-                                       .memory = camera->first->config->memory,
-                                       .has_encoder = board_has_encoder(board.profile),
-                                       .changed = tell_decision,
-                                       .context = camera};
-    r = compute_new(&compute, &camera->compute);
+    r = compute_new(camera->first->config, board_has_encoder(board.profile), tell_decision, camera,
+                    &camera->compute);
     r = r ? r : motion_watch_new(settings, camera->graph, tell_event, camera, &camera->watch);
     r = r ? r : tuner_new(tell_tune, camera, &camera->tuner);
     r = r ? r : make_pool(camera);
     r = r ? r : snapshots_new(camera->link, settings->name, &camera->snapshots);
     camera->channel_environment.snapshots = camera->snapshots;
     struct lane_environment environment = {
-        .camera = settings,
         .compute = camera->compute,
         .pool = camera->pool,
         .copies = &camera->copies,

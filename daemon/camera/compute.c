@@ -22,7 +22,10 @@ struct compute_gpu {
 };
 
 struct compute {
-    struct compute_settings settings;
+    const struct config *config; // borrowed
+    bool has_encoder;
+    void (*changed)(void *context);
+    void *context;
     pthread_t thread;
     bool started; // there is a thread to join
     bool told;    // that thread only: the GPU's facts are in the log
@@ -119,15 +122,19 @@ static bool may_return(int code)
     }
 }
 
-int compute_new(const struct compute_settings *settings, struct compute **ret_compute)
+int compute_new(const struct config *config, bool has_encoder, void (*changed)(void *context),
+                void *context, struct compute **ret_compute)
 {
     struct compute *compute = calloc(1, sizeof *compute);
 
     if (!compute) {
         return -ENOMEM;
     }
-    compute->settings = *settings;
-    compute->backend = settings->backend;
+    compute->config = config;
+    compute->has_encoder = has_encoder;
+    compute->changed = changed;
+    compute->context = context;
+    compute->backend = config->backend;
     pthread_mutex_init(&compute->lock, NULL);
     condition_init(&compute->idle);
     *ret_compute = compute;
@@ -150,7 +157,7 @@ void compute_free(struct compute *compute)
 
 static void tell_changed(struct compute *compute)
 {
-    compute->settings.changed(compute->settings.context);
+    compute->changed(compute->context);
 }
 
 // With the lock held. False for a reason that the log has told of and that is still there when the
@@ -181,10 +188,10 @@ static bool set_cpu(struct compute *compute, int code, const char *reason)
 static void tell_cpu(const struct compute *compute, enum config_backend backend, int code,
                      const char *reason)
 {
-    enum config_memory memory = compute->settings.memory;
+    enum config_memory memory = compute->config->memory;
     bool wished = memory != CONFIG_MEMORY_AUTO && memory != CONFIG_MEMORY_HOST;
 
-    log_write(priority_of(backend, code), LOG_EVENT_NONE, compute->settings.camera, NULL,
+    log_write(priority_of(backend, code), LOG_EVENT_NONE, compute->config->cameras[0].name, NULL,
               "%s%s, using the CPU%s%s%s",
               backend == CONFIG_BACKEND_CUDA ? "backend = \"cuda\": " : "", reason,
               wished ? " and host memory instead of \"" : "",
@@ -213,9 +220,9 @@ static void tell_gpu(struct compute *compute, const struct compute_gpu *found,
                      const char *passed_over)
 {
     const struct gpu_info *info = gpu_info(found->gpu);
-    const char *camera = compute->settings.camera;
+    const char *camera = compute->config->cameras[0].name;
     const char *kind = gpu_memory_allocator(found->memory)->kind;
-    bool wished = compute->settings.memory != CONFIG_MEMORY_AUTO;
+    bool wished = compute->config->memory != CONFIG_MEMORY_AUTO;
 
     if (!compute->told) {
         log_write(
@@ -277,10 +284,9 @@ static void keep_lost(struct compute *compute, struct compute_gpu *found)
 
 static enum config_memory first_memory(const struct compute *compute)
 {
-    const struct compute_settings *settings = &compute->settings;
+    enum config_memory memory = compute->config->memory;
 
-    return settings->memory == CONFIG_MEMORY_AUTO && settings->has_encoder ? CONFIG_MEMORY_NVMM
-                                                                           : settings->memory;
+    return memory == CONFIG_MEMORY_AUTO && compute->has_encoder ? CONFIG_MEMORY_NVMM : memory;
 }
 
 static void *open_gpu(void *context)
@@ -333,10 +339,10 @@ static void begin_opening(struct compute *compute, enum config_backend backend)
 
 void compute_start(struct compute *compute)
 {
-    if (compute->settings.backend == CONFIG_BACKEND_CPU) {
+    if (compute->config->backend == CONFIG_BACKEND_CPU) {
         use_cpu(compute, false, 0, "backend = \"cpu\"");
     } else {
-        compute_try(compute, compute->settings.backend);
+        compute_try(compute, compute->config->backend);
     }
 }
 
@@ -352,7 +358,7 @@ void compute_try(struct compute *compute, enum config_backend backend)
 
     if (there && !lost) {
         tell_changed(compute);
-    } else if (!busy && !there && compute->settings.memory == CONFIG_MEMORY_HOST) {
+    } else if (!busy && !there && compute->config->memory == CONFIG_MEMORY_HOST) {
         use_cpu(compute, false, 0, "memory = \"host\" is not for a GPU");
     } else if (!busy && !there) {
         begin_opening(compute, backend);

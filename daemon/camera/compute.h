@@ -18,16 +18,6 @@
 
 struct compute;
 
-struct compute_settings {
-    const char *camera; // its name, for the log; outlives the result
-    enum config_backend backend;
-    enum config_memory memory;
-    bool has_encoder; // the board has one that takes NVMM: the first memory of auto
-    // Called in any thread, without locks held, when there is something new to ask for.
-    void (*changed)(void *context);
-    void *context;
-};
-
 // What source and views are made with. All belong to the compute and live as long as it does.
 struct compute_means {
     struct gpu *gpu;           // NULL: the CPU computes
@@ -36,8 +26,11 @@ struct compute_means {
     struct gpu_surfaces *surfaces; // for pictures that go to an encoder; NULL: of the allocator
 };
 
-// -ENOMEM.
-int compute_new(const struct compute_settings *settings, struct compute **ret_compute);
+// `config` is of one camera, says what is wished for, and outlives the result; `has_encoder`: the
+// board has one that takes NVMM, so that this is the first memory of "auto". `changed` is called in
+// any thread, without locks held, when there is something new to ask for. -ENOMEM.
+int compute_new(const struct config *config, bool has_encoder, void (*changed)(void *context),
+                void *context, struct compute **ret_compute);
 // Only when compute_wait() has said 0, or nothing was started. Every frame pool made with its
 // allocator is gone. Takes NULL.
 void compute_free(struct compute *compute);

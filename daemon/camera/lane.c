@@ -48,6 +48,12 @@ struct lane {
     uint64_t source_copies; // copies counted before this source was opened
 };
 
+// What the source is opened with; other settings in force agree with it in that.
+static const struct config_camera *source_settings(const struct lane *lane)
+{
+    return settings_camera(lane->environment.settings);
+}
+
 int lane_new(const struct lane_environment *environment, struct lane **ret_lane)
 {
     struct lane *lane = calloc(1, sizeof *lane);
@@ -63,7 +69,7 @@ int lane_new(const struct lane_environment *environment, struct lane **ret_lane)
     pthread_mutex_init(&lane->lock, NULL);
     lane->environment = *environment;
     lane->means.allocator = frame_allocator_host();
-    channels_init(&lane->channels, environment->camera->name, environment->graph,
+    channels_init(&lane->channels, settings_camera(environment->settings)->name, environment->graph,
                   settings_ref(environment->settings), lane->wake_fd);
     lane->log_limit.open = true; // the log tells when frames come the first time
     *ret_lane = lane;
@@ -74,7 +80,7 @@ int lane_new(const struct lane_environment *environment, struct lane **ret_lane)
 // messages were left out.
 static void tell_end(struct lane *lane, const char *path)
 {
-    const char *camera = lane->environment.camera->name;
+    const char *camera = source_settings(lane)->name;
     unsigned left_out;
 
     if (!log_limit_end(&lane->log_limit, clock_now_ns(), &left_out)) {
@@ -102,16 +108,15 @@ static void describe_path(struct lane *lane, char *ret_path, size_t size)
     picture_maker_describe(&lane->picture, steps, sizeof steps);
     channel_describe_path(first, behind, sizeof behind);
     snprintf(per_frame, sizeof per_frame, "%.3g", frames ? (double)copies / (double)frames : 0.0);
-    snprintf(ret_path, size, "%s: %s -> %s%s -> %s, %s cop%s a frame",
-             lane->environment.camera->name, source->mode.description,
-             source->mode.surfaces ? "nvmm" : lane->means.allocator->kind, steps, behind, per_frame,
-             strcmp(per_frame, "1") == 0 ? "y" : "ies");
+    snprintf(ret_path, size, "%s: %s -> %s%s -> %s, %s cop%s a frame", source_settings(lane)->name,
+             source->mode.description, source->mode.surfaces ? "nvmm" : lane->means.allocator->kind,
+             steps, behind, per_frame, strcmp(per_frame, "1") == 0 ? "y" : "ies");
     report_set_path(lane->environment.report, &lane->picture.layout, ret_path);
 }
 
 static void set_live(struct lane *lane, const struct frame *frame)
 {
-    const char *camera = lane->environment.camera->name;
+    const char *camera = source_settings(lane)->name;
     char path[PATH_SIZE];
 
     lane->live = true;
@@ -144,7 +149,7 @@ static void close_source(struct lane *lane, bool lost)
 // Closes what there is of a source and sets the time of the next try.
 static void lose_source(struct lane *lane, const char *error)
 {
-    const char *camera = lane->environment.camera->name;
+    const char *camera = source_settings(lane)->name;
 
     close_source(lane, true);
     int64_t delay_ns = schedule_lose(&lane->schedule, clock_now_ns());
@@ -241,7 +246,7 @@ static int prepare_channels(struct lane *lane, const struct source_mode *mode, s
 {
     const struct picture_setup picture = {
         .input = &mode->layout,
-        .flip = mode->flipped ? CONFIG_FLIP_NONE : lane->environment.camera->flip,
+        .flip = mode->flipped ? CONFIG_FLIP_NONE : source_settings(lane)->flip,
         .camera = settings_camera(lane->channels.settings),
         .measured = motion_watch_region(lane->environment.motion_watch, 0),
         .means = &lane->means,
@@ -273,7 +278,7 @@ static void tell_surfaces(const struct lane *lane)
     const struct source *source = lane->source;
 
     if (source->surfaces_missed.text[0]) {
-        log_write(LOG_WARNING, LOG_EVENT_NONE, lane->environment.camera->name, NULL,
+        log_write(LOG_WARNING, LOG_EVENT_NONE, source_settings(lane)->name, NULL,
                   "the camera's surfaces cannot be used: %s, using %s memory",
                   source->surfaces_missed.text,
                   source->mode.surfaces ? "other nvmm" : lane->means.allocator->kind);
@@ -284,7 +289,7 @@ static void open_source(struct lane *lane)
 {
     struct error error = {0};
     struct source *source = NULL;
-    int r = source_open(lane->environment.camera, &lane->source_environment, &error, &source);
+    int r = source_open(source_settings(lane), &lane->source_environment, &error, &source);
     bool preparing = false;
 
     if (!r) {
@@ -449,7 +454,7 @@ static void tell_number(struct lane *lane, uint32_t number, const char *refusal)
 
 static void refuse(struct lane *lane, uint32_t number, const struct error *error)
 {
-    log_write(LOG_WARNING, LOG_EVENT_NONE, lane->environment.camera->name, NULL,
+    log_write(LOG_WARNING, LOG_EVENT_NONE, source_settings(lane)->name, NULL,
               "%s, keeping the settings before", error->text);
     tell_number(lane, number, error->text);
 }
@@ -517,7 +522,7 @@ static void tell_silence(struct lane *lane)
     describe_silence(lane->source, &error);
     if (report_set_state(lane->environment.report, LINK_CAMERA_SILENT, error.text) &&
         log_limit_begin(&lane->log_limit, clock_now_ns())) {
-        log_write(LOG_WARNING, LOG_EVENT_CAMERA_STATE, lane->environment.camera->name, "no signal",
+        log_write(LOG_WARNING, LOG_EVENT_CAMERA_STATE, source_settings(lane)->name, "no signal",
                   "no signal: %s, opening it again if none come", error.text);
     }
     lane->environment.changed(lane->environment.context);
@@ -560,7 +565,7 @@ static void wait_for_retry(struct lane *lane)
 // has slates to show whatever the camera does.
 static void prepare_first(struct lane *lane)
 {
-    const struct config_camera *settings = lane->environment.camera;
+    const struct config_camera *settings = source_settings(lane);
     struct source_mode mode = {
         .fps_numerator = (unsigned)settings->fps, .fps_denominator = 1, .flipped = true};
     struct error error = {0};

@@ -15,13 +15,12 @@
 struct lane;
 
 struct lane_environment {
-    const struct config_camera *camera; // the source's settings, and the camera's name
     struct compute *compute;
     struct pool *pool; // of what the CPU computes
     struct copies *copies;
     struct report *report;
     struct graph *graph;       // what the views have in common
-    struct settings *settings; // the first; the lane takes a reference
+    struct settings *settings; // the first: the source's, and the first in force
     struct motion_watch *motion_watch;
     struct tuner *tuner;
     // Called in the lane thread when the report has news that cannot wait.

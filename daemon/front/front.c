@@ -187,7 +187,7 @@ static void apply_cameras(struct front *front, const struct config *config)
         struct front_camera *camera = take_camera(before, config->cameras[i].name);
 
         if (camera) {
-            front_camera_apply(camera, front->config, config, i);
+            front_camera_apply(camera, config, i);
         } else {
             camera = front_camera_new(config, i, front->server, &environment);
         }

@@ -8,147 +8,95 @@
 
 #define MJPEG_KBPS 32000 // 130 kB a picture of 30 a second, as 1280x720 of many edges has
 
-struct front_view {
-    char name[40], kind[16];
-    enum config_role role; // the least that may watch
-    struct stream *stream; // a reference
-};
-
 struct front_camera {
-    struct rtsp_server *server; // borrowed
-    char name[40], source[16];
-    bool armed;
-    struct front_view views[LINK_VIEWS_MAX];
-    size_t view_count;
-    struct supervisor *supervisor; // owned
+    struct rtsp_server *server;             // borrowed
+    const struct config *config;            // borrowed until another is applied
+    size_t index;                           // of the camera there
+    struct stream *streams[LINK_VIEWS_MAX]; // references, in the order of the views
+    struct supervisor *supervisor;          // owned
 };
 
-static void drop_view(struct front_camera *camera, struct front_view *view)
+static const struct config_camera *settings_of(const struct front_camera *camera)
 {
-    const char *path = stream_path(view->stream);
-
-    rtsp_server_remove(camera->server, path);
-    rtsp_server_disconnect(camera->server, path);
-    stream_unref(view->stream);
+    return &camera->config->cameras[camera->index];
 }
 
-static const struct payloader_ops *find_payloader(enum config_codec codec)
+static void drop_stream(struct front_camera *camera, struct stream *stream)
+{
+    rtsp_server_remove(camera->server, stream_path(stream));
+    rtsp_server_disconnect(camera->server, stream_path(stream));
+    stream_unref(stream);
+}
+
+// What its ring is to have room for.
+static uint32_t expected_kbps(const struct config_view *view)
+{
+    return view->codec == CONFIG_CODEC_MJPEG ? MJPEG_KBPS : (uint32_t)view->bitrate_kbps;
+}
+
+static struct stream *make_stream(const char *camera, const struct config_view *view)
 {
     static const struct payloader_ops *const payloaders[] = {[CONFIG_CODEC_H264] = &payload_h264,
                                                              [CONFIG_CODEC_H265] = &payload_h265,
                                                              [CONFIG_CODEC_MJPEG] = &payload_jpeg};
-
-    return payloaders[codec];
-}
-
-// What its ring is to have room for.
-static uint32_t expected_kbps(const struct config_view *settings)
-{
-    return settings->codec == CONFIG_CODEC_MJPEG ? MJPEG_KBPS : (uint32_t)settings->bitrate_kbps;
-}
-
-static struct front_view make_view(const struct front_camera *camera,
-                                   const struct config_view *settings)
-{
-    struct front_view view = {0};
+    struct stream *stream = NULL;
     char path[80];
 
-    snprintf(path, sizeof path, "/%s/%s", camera->name, settings->name);
-    if (stream_new(path, find_payloader(settings->codec), expected_kbps(settings), &view.stream) <
-        0) {
+    snprintf(path, sizeof path, "/%s/%s", camera, view->name);
+    if (stream_new(path, payloaders[view->codec], expected_kbps(view), &stream) < 0) {
         g_error("no memory for %s", path); // ends edged, as GLib does without memory
     }
-    snprintf(view.name, sizeof view.name, "%s", settings->name);
-    return view;
+    return stream;
 }
 
-// The view that goes on with `settings`; NULL: none. With another codec it does not go on, because
-// its viewers were told the old one.
-static struct front_view *find_view(struct front_view *views, size_t count,
-                                    const struct config_view *settings)
+// The place of the view that `view` goes on as; the count of the views: of none. With another codec
+// it does not go on, because its viewers were told the old one.
+static size_t find_successor(const struct config_camera *next, const struct config_view *view)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(views[i].name, settings->name) == 0 &&
-            stream_payloader(views[i].stream) == find_payloader(settings->codec)) {
-            return &views[i];
-        }
+    size_t i = 0;
+
+    while (i < next->view_count &&
+           (strcmp(next->views[i].name, view->name) != 0 || next->views[i].codec != view->codec)) {
+        i++;
     }
-    return NULL;
+    return i;
 }
 
-// Drops the views that do not go on: before others are made, which may get their paths.
-static void drop_views(struct front_camera *camera, const struct config_camera *settings)
+// Takes over all that camera `index` of `config` says but its process. Streams that do not go on
+// are dropped before others are made, which may get their paths.
+static void take_settings(struct front_camera *camera, const struct config *config, size_t index)
 {
-    size_t kept = 0;
+    const struct config_camera *next = &config->cameras[index];
+    struct stream *streams[LINK_VIEWS_MAX] = {0};
 
-    for (size_t i = 0; i < camera->view_count; i++) {
-        bool stays = false;
+    for (size_t i = 0; i < front_camera_view_count(camera); i++) {
+        size_t place = find_successor(next, &settings_of(camera)->views[i]);
 
-        for (size_t k = 0; k < settings->view_count && !stays; k++) {
-            stays = find_view(&camera->views[i], 1, &settings->views[k]);
-        }
-        if (stays) {
-            camera->views[kept++] = camera->views[i];
+        if (place < next->view_count) {
+            streams[place] = camera->streams[i];
         } else {
-            drop_view(camera, &camera->views[i]);
+            drop_stream(camera, camera->streams[i]);
         }
     }
-    camera->view_count = kept;
+    for (size_t i = 0; i < next->view_count; i++) {
+        const struct config_view *view = &next->views[i];
+
+        streams[i] = streams[i] ? streams[i] : make_stream(next->name, view);
+        stream_set_bitrate(streams[i], expected_kbps(view));
+        rtsp_server_add(camera->server, stream_path(streams[i]), streams[i],
+                        config_view_role(view));
+    }
+    memcpy(camera->streams, streams, sizeof streams);
+    camera->config = config;
+    camera->index = index;
 }
 
-// Builds the views of `settings`, with the streams of those that were there already.
-static void replace_views(struct front_camera *camera, const struct config_camera *settings)
+void front_camera_apply(struct front_camera *camera, const struct config *config, size_t index)
 {
-    struct front_view before[LINK_VIEWS_MAX];
+    enum config_cost cost = config_diff_camera(camera->config, config, index);
 
-    drop_views(camera, settings);
-    size_t before_count = camera->view_count;
-    memcpy(before, camera->views, sizeof before);
-    camera->view_count = settings->view_count;
-    for (size_t i = 0; i < settings->view_count; i++) {
-        const struct config_view *wanted = &settings->views[i];
-        const struct front_view *stays = find_view(before, before_count, wanted);
-        struct front_view *view = &camera->views[i];
-
-        *view = stays ? *stays : make_view(camera, wanted);
-        stream_set_bitrate(view->stream, expected_kbps(wanted));
-        view->role = config_view_role(wanted);
-        snprintf(view->kind, sizeof view->kind, "%s", config_view_kind_name(wanted->view));
-        rtsp_server_add(camera->server, stream_path(view->stream), view->stream, view->role);
-    }
-}
-
-// Takes over all that camera `index` of `config` says but its process. The streams of the settings
-// for that are written to `streams`.
-static struct supervisor_settings take_settings(struct front_camera *camera,
-                                                const struct config *config, size_t index,
-                                                struct stream *streams[LINK_VIEWS_MAX])
-{
-    const struct config_camera *settings = &config->cameras[index];
-
-    snprintf(camera->name, sizeof camera->name, "%s", settings->name);
-    snprintf(camera->source, sizeof camera->source, "%s", config_source_name(settings->source));
-    camera->armed = settings->armed;
-    replace_views(camera, settings);
-    for (size_t i = 0; i < camera->view_count; i++) {
-        streams[i] = camera->views[i].stream;
-    }
-    return (struct supervisor_settings){
-        .config = config, .camera = index, .streams = streams, .stream_count = camera->view_count};
-}
-
-void front_camera_apply(struct front_camera *camera, const struct config *before,
-                        const struct config *config, size_t index)
-{
-    struct stream *streams[LINK_VIEWS_MAX];
-    const struct supervisor_settings settings = take_settings(camera, config, index, streams);
-
-    // Also when no key has changed: a mask may be another picture under the same name.
-    if (config_diff_camera(before, config, index) < CONFIG_COST_CAMERA) {
-        supervisor_update(camera->supervisor, &settings);
-    } else {
-        supervisor_reconfigure(camera->supervisor, &settings);
-    }
+    take_settings(camera, config, index);
+    supervisor_configure(camera->supervisor, config, index, camera->streams, cost);
 }
 
 struct front_camera *front_camera_new(const struct config *config, size_t index,
@@ -156,11 +104,10 @@ struct front_camera *front_camera_new(const struct config *config, size_t index,
                                       const struct supervisor_environment *environment)
 {
     struct front_camera *camera = g_new0(struct front_camera, 1);
-    struct stream *streams[LINK_VIEWS_MAX];
 
     camera->server = server;
-    const struct supervisor_settings settings = take_settings(camera, config, index, streams);
-    camera->supervisor = supervisor_new(&settings, environment);
+    take_settings(camera, config, index);
+    camera->supervisor = supervisor_new(config, index, camera->streams, environment);
     return camera;
 }
 
@@ -170,15 +117,15 @@ void front_camera_free(struct front_camera *camera)
         return;
     }
     supervisor_free(camera->supervisor);
-    for (size_t i = 0; i < camera->view_count; i++) {
-        drop_view(camera, &camera->views[i]);
+    for (size_t i = 0; i < front_camera_view_count(camera); i++) {
+        drop_stream(camera, camera->streams[i]);
     }
     g_free(camera);
 }
 
 const char *front_camera_name(const struct front_camera *camera)
 {
-    return camera->name;
+    return settings_of(camera)->name;
 }
 
 struct supervisor *front_camera_supervisor(const struct front_camera *camera)
@@ -188,22 +135,22 @@ struct supervisor *front_camera_supervisor(const struct front_camera *camera)
 
 struct stream *front_camera_first_stream(const struct front_camera *camera)
 {
-    return camera->views[0].stream;
+    return camera->streams[0];
 }
 
 size_t front_camera_view_count(const struct front_camera *camera)
 {
-    return camera->view_count;
+    return camera->config ? settings_of(camera)->view_count : 0;
 }
 
 const char *front_camera_view_path(const struct front_camera *camera, size_t view)
 {
-    return stream_path(camera->views[view].stream);
+    return stream_path(camera->streams[view]);
 }
 
 bool front_camera_has_path(const struct front_camera *camera, const char *const *paths)
 {
-    for (size_t i = 0; i < camera->view_count; i++) {
+    for (size_t i = 0; i < front_camera_view_count(camera); i++) {
         if (g_strv_contains(paths, front_camera_view_path(camera, i))) {
             return true;
         }
@@ -213,15 +160,16 @@ bool front_camera_has_path(const struct front_camera *camera, const char *const 
 
 static bool shows(const struct front_camera *camera, size_t view, enum config_role role)
 {
-    return camera->views[view].role <= role;
+    return config_view_role(&settings_of(camera)->views[view]) <= role;
 }
 
 struct stream *front_camera_find_stream(const struct front_camera *camera, enum config_role role,
                                         const char *view)
 {
-    for (size_t i = 0; i < camera->view_count; i++) {
-        if (shows(camera, i, role) && (!view || strcmp(camera->views[i].name, view) == 0)) {
-            return camera->views[i].stream;
+    for (size_t i = 0; i < front_camera_view_count(camera); i++) {
+        if (shows(camera, i, role) &&
+            (!view || strcmp(settings_of(camera)->views[i].name, view) == 0)) {
+            return camera->streams[i];
         }
     }
     return NULL;
@@ -230,9 +178,10 @@ struct stream *front_camera_find_stream(const struct front_camera *camera, enum 
 void front_camera_list_views(const struct front_camera *camera, enum config_role role,
                              GString *text)
 {
-    for (size_t i = 0; i < camera->view_count; i++) {
+    for (size_t i = 0; i < front_camera_view_count(camera); i++) {
         if (shows(camera, i, role)) {
-            g_string_append_printf(text, "%s\"%s\"", text->len ? ", " : "", camera->views[i].name);
+            g_string_append_printf(text, "%s\"%s\"", text->len ? ", " : "",
+                                   settings_of(camera)->views[i].name);
         }
     }
 }
@@ -241,7 +190,7 @@ static size_t count_shown(const struct front_camera *camera, enum config_role ro
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < camera->view_count; i++) {
+    for (size_t i = 0; i < front_camera_view_count(camera); i++) {
         count += shows(camera, i, role);
     }
     return count;
@@ -254,18 +203,18 @@ bool front_camera_is_shown(const struct front_camera *camera, enum config_role r
 
 bool front_camera_shows_all(const struct front_camera *camera, enum config_role role)
 {
-    return count_shown(camera, role) == camera->view_count;
+    return count_shown(camera, role) == front_camera_view_count(camera);
 }
 
 unsigned front_camera_count_viewers(const struct front_camera *camera, enum config_role role)
 {
     unsigned viewers = 0;
 
-    for (size_t i = 0; i < camera->view_count; i++) {
+    for (size_t i = 0; i < front_camera_view_count(camera); i++) {
         if (shows(camera, i, role)) {
             viewers +=
                 rtsp_server_count_viewers(camera->server, front_camera_view_path(camera, i)) +
-                stream_http_viewers(camera->views[i].stream);
+                stream_http_viewers(camera->streams[i]);
         }
     }
     return viewers;
@@ -273,31 +222,20 @@ unsigned front_camera_count_viewers(const struct front_camera *camera, enum conf
 
 bool front_camera_is_watched(const struct front_camera *camera)
 {
-    for (size_t i = 0; i < camera->view_count; i++) {
-        if (stream_is_watched(camera->views[i].stream)) {
+    for (size_t i = 0; i < front_camera_view_count(camera); i++) {
+        if (stream_is_watched(camera->streams[i])) {
             return true;
         }
     }
     return false;
 }
 
-const struct stream *front_camera_find_view(const struct front_camera *camera, const char *name,
-                                            enum config_role role)
-{
-    for (size_t i = 0; i < camera->view_count; i++) {
-        if (shows(camera, i, role) && strcmp(camera->views[i].name, name) == 0) {
-            return camera->views[i].stream;
-        }
-    }
-    return NULL;
-}
-
 const char *front_camera_view_name(const struct front_camera *camera, const struct stream *stream,
                                    enum config_role role)
 {
-    for (size_t i = 0; i < camera->view_count; i++) {
-        if (camera->views[i].stream == stream && shows(camera, i, role)) {
-            return camera->views[i].name;
+    for (size_t i = 0; i < front_camera_view_count(camera); i++) {
+        if (camera->streams[i] == stream && shows(camera, i, role)) {
+            return settings_of(camera)->views[i].name;
         }
     }
     return "";
@@ -305,7 +243,8 @@ const char *front_camera_view_name(const struct front_camera *camera, const stru
 
 void front_camera_describe(const struct front_camera *camera, struct camera_facts *ret_facts)
 {
-    *ret_facts = (struct camera_facts){.source = camera->source, .armed = camera->armed};
+    *ret_facts = (struct camera_facts){.source = config_source_name(settings_of(camera)->source),
+                                       .armed = settings_of(camera)->armed};
     supervisor_describe(camera->supervisor, ret_facts);
 }
 
@@ -323,23 +262,25 @@ void front_camera_add_facts(const struct front_camera *camera, struct facts *fac
     }
 }
 
-static void add_mount(const struct front_camera *camera, const struct front_view *view,
-                      struct facts *facts, const char *url, const char *alias)
+static void add_mount(const struct front_camera *camera, size_t index, struct facts *facts,
+                      const char *url, const char *alias)
 {
-    const char *path = stream_path(view->stream);
+    const struct config_view *view = &settings_of(camera)->views[index];
+    const struct stream *stream = camera->streams[index];
+    const char *path = stream_path(stream);
     const struct multicast_place *place = rtsp_server_multicast(camera->server, path);
     struct mount_facts mount = {
         .rtsp_url = url,
         .path = path,
         .alias = alias,
-        .camera = camera->name,
+        .camera = front_camera_name(camera),
         .view = view->name,
-        .kind = view->kind,
+        .kind = config_view_kind_name(view->view),
         .viewers = rtsp_server_count_viewers(camera->server, path),
-        .http_viewers = stream_http_viewers(view->stream),
+        .http_viewers = stream_http_viewers(stream),
     };
 
-    stream_count(view->stream, &mount.statistics);
+    stream_count(stream, &mount.statistics);
     if (place) {
         snprintf(mount.multicast, sizeof mount.multicast, "%s:%u", place->address, place->port);
     }
@@ -352,10 +293,10 @@ void front_camera_add_mounts(const struct front_camera *camera, struct facts *fa
                              const char *url, const char *alias, enum config_role role,
                              const char *const *paths)
 {
-    for (size_t i = 0; i < camera->view_count; i++) {
+    for (size_t i = 0; i < front_camera_view_count(camera); i++) {
         if (shows(camera, i, role) &&
             (!paths || g_strv_contains(paths, front_camera_view_path(camera, i)))) {
-            add_mount(camera, &camera->views[i], facts, url, i == 0 ? alias : "");
+            add_mount(camera, i, facts, url, i == 0 ? alias : "");
         }
     }
 }
@@ -363,7 +304,7 @@ void front_camera_add_mounts(const struct front_camera *camera, struct facts *fa
 void front_camera_add_urls(const struct front_camera *camera, const char *url,
                            enum config_role role, GPtrArray *urls)
 {
-    for (size_t i = 0; i < camera->view_count; i++) {
+    for (size_t i = 0; i < front_camera_view_count(camera); i++) {
         if (shows(camera, i, role)) {
             g_ptr_array_add(urls, g_strconcat(url, front_camera_view_path(camera, i), NULL));
         }

@@ -9,19 +9,18 @@
 
 struct front_camera;
 
-// Makes camera number `index` of `config` and its mounts on `server`, which outlives it; its
-// process is not started yet.
+// Makes camera number `index` of `config`, which is borrowed until another is applied, and its
+// mounts on `server`, which outlives it; its process is not started yet.
 struct front_camera *front_camera_new(const struct config *config, size_t index,
                                       struct rtsp_server *server,
                                       const struct supervisor_environment *environment);
 // Takes the mounts away, disconnects their viewers and kills the process. Takes NULL.
 void front_camera_free(struct front_camera *camera);
 
-// Takes over the settings of the camera of the same name. How they differ from those of `before`,
-// the configuration in use, decides by config_diff_camera() whether its process goes on or is
-// replaced. Views that keep their name and codec keep their viewers.
-void front_camera_apply(struct front_camera *camera, const struct config *before,
-                        const struct config *config, size_t index);
+// Goes over to another configuration, where the camera of the same name has number `index`. How it
+// differs decides by config_diff_camera() whether the process goes on or is replaced. Views that
+// keep their name and codec keep their viewers.
+void front_camera_apply(struct front_camera *camera, const struct config *config, size_t index);
 
 const char *front_camera_name(const struct front_camera *camera);
 struct supervisor *front_camera_supervisor(const struct front_camera *camera);
@@ -47,9 +46,6 @@ bool front_camera_is_shown(const struct front_camera *camera, enum config_role r
 bool front_camera_shows_all(const struct front_camera *camera, enum config_role role);
 // Of the views that `role` is shown.
 unsigned front_camera_count_viewers(const struct front_camera *camera, enum config_role role);
-// The stream of the view of that name which `role` is shown, borrowed; NULL: there is none.
-const struct stream *front_camera_find_view(const struct front_camera *camera, const char *name,
-                                            enum config_role role);
 // The name of the view of that stream; "": `role` is shown none.
 const char *front_camera_view_name(const struct front_camera *camera, const struct stream *stream,
                                    enum config_role role);

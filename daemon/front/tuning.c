@@ -203,7 +203,7 @@ int tuning_begin(struct tuning *tuning, const GPtrArray *cameras,
                          request->camera ? request->camera : "");
     }
     if (request->view) {
-        stream = front_camera_find_view(camera, request->view, request->role);
+        stream = front_camera_find_stream(camera, request->role, request->view);
         if (!stream) {
             return error_set(error, -ENOENT, "camera %s has no view \"%s\"",
                              front_camera_name(camera), request->view);

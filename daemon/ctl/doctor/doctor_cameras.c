@@ -100,14 +100,13 @@ static void trial_init(struct trial *trial, const char *program, const struct co
         .program = program, .changed = on_changed, .context = trial};
     struct stream *streams[LINK_VIEWS_MAX] = {0};
     size_t count = config->cameras[index].view_count;
-    const struct supervisor_settings settings = {config, index, streams, count};
     int r = 0;
 
     for (size_t i = 0; i < count && r == 0; i++) {
         r = stream_new("", &payload_h264, 1, &streams[i]);
     }
     if (r == 0) {
-        trial->supervisor = supervisor_new(&settings, &environment);
+        trial->supervisor = supervisor_new(config, index, streams, &environment);
     } else {
         error_set(&trial->error, r, "no stream: %s", strerror(-r));
     }

@@ -48,8 +48,9 @@ enum supervisor_end {
 
 struct supervisor {
     struct supervisor_environment environment;
-    char *name, *text; // owned; of the camera, and its configuration
-    enum config_backend backend;
+    char *name;                  // of the camera; owned
+    const struct config *config; // borrowed, what a process is sent; with its camera's number
+    size_t camera;
     struct stream *streams[LINK_VIEWS_MAX]; // references
     size_t stream_count;
     uint32_t number; // of the configuration, as telemetry tells it
@@ -120,28 +121,18 @@ static void take_streams(struct supervisor *supervisor, struct stream *const *st
     }
 }
 
-static char *format(const struct supervisor_settings *settings)
+static void take_settings(struct supervisor *supervisor, const struct config *config, size_t camera,
+                          struct stream *const *streams)
 {
-    char *text;
-
-    if (config_format(settings->config, settings->camera, &text) < 0) {
-        g_error("no memory for a configuration"); // ends edged, as GLib does without memory
-    }
-    return text;
-}
-
-static void take_settings(struct supervisor *supervisor, const struct supervisor_settings *settings)
-{
-    free(supervisor->text);
-    supervisor->text = format(settings);
-    supervisor->backend = settings->config->backend;
+    supervisor->config = config;
+    supervisor->camera = camera;
     supervisor->number++;
-    take_streams(supervisor, settings->streams, settings->stream_count);
+    take_streams(supervisor, streams, config->cameras[camera].view_count);
 }
 
 static bool wants_gpu(const struct supervisor *supervisor)
 {
-    return supervisor->backend != CONFIG_BACKEND_CPU;
+    return supervisor->config->backend != CONFIG_BACKEND_CPU;
 }
 
 // The encoders that a process is to try last now, a bit for each.
@@ -157,8 +148,12 @@ static int send_settings(struct supervisor *supervisor)
     const struct link_configuration head = {.number = supervisor->number,
                                             .passed_over = encoders_passed_over(supervisor),
                                             .without_gpu = supervisor->gpu.use == GPU_WITHHELD};
+    _cleanup_(cleanup_free) char *text = NULL;
 
-    return camera_link_configure(supervisor->link, &head, supervisor->text, supervisor->streams,
+    if (config_format(supervisor->config, supervisor->camera, &text) < 0) {
+        g_error("no memory for a configuration"); // ends edged, as GLib does without memory
+    }
+    return camera_link_configure(supervisor->link, &head, text, supervisor->streams,
                                  supervisor->stream_count);
 }
 
@@ -259,7 +254,7 @@ static gboolean on_try_timer(gpointer data)
 
     if (supervisor->link) {
         supervisor->gpu_error.text[0] = 0; // from now on the process says what is wrong with it
-        camera_link_try_gpu(supervisor->link, config_backend_name(supervisor->backend));
+        camera_link_try_gpu(supervisor->link, config_backend_name(supervisor->config->backend));
     }
     supervisor->gpu_timer =
         g_timeout_add(gpu_retry_try_ms(&supervisor->gpu), on_try_timer, supervisor);
@@ -528,15 +523,16 @@ int supervisor_start(struct supervisor *supervisor)
     return 0;
 }
 
-struct supervisor *supervisor_new(const struct supervisor_settings *settings,
+struct supervisor *supervisor_new(const struct config *config, size_t camera,
+                                  struct stream *const *streams,
                                   const struct supervisor_environment *environment)
 {
     struct supervisor *supervisor = g_new0(struct supervisor, 1);
 
     supervisor->environment = *environment;
-    supervisor->name = g_strdup(settings->config->cameras[settings->camera].name);
+    supervisor->name = g_strdup(config->cameras[camera].name);
     process_init(&supervisor->process);
-    take_settings(supervisor, settings);
+    take_settings(supervisor, config, camera, streams);
     regions_init(&supervisor->regions, supervisor->name, environment->motion, environment->context);
     return supervisor;
 }
@@ -553,18 +549,21 @@ void supervisor_free(struct supervisor *supervisor)
     process_finish(&supervisor->process);
     take_streams(supervisor, NULL, 0);
     g_free(supervisor->name);
-    free(supervisor->text);
     g_free(supervisor);
 }
 
-void supervisor_reconfigure(struct supervisor *supervisor,
-                            const struct supervisor_settings *settings)
+void supervisor_configure(struct supervisor *supervisor, const struct config *config, size_t camera,
+                          struct stream *const *streams, enum config_cost cost)
 {
+    take_settings(supervisor, config, camera, streams);
+    if (supervisor->link ? cost < CONFIG_COST_CAMERA && send_settings(supervisor) == 0
+                         : cost == CONFIG_COST_NONE) {
+        return;
+    }
     regions_reconfigure(&supervisor->regions);
     if (supervisor->link) {
         end_process(supervisor, STOP_MS);
     }
-    take_settings(supervisor, settings);
     supervisor->end = END_SETTINGS;
     supervisor->backoff_ms = 0;
     supervisor->passed_over = 0;
@@ -572,24 +571,6 @@ void supervisor_reconfigure(struct supervisor *supervisor,
     if (!supervisor->process.pid) {
         set_timer(supervisor, 0, on_start_timer);
     }
-}
-
-void supervisor_update(struct supervisor *supervisor, const struct supervisor_settings *settings)
-{
-    _cleanup_(cleanup_free) char *text = NULL;
-
-    if (supervisor->link) {
-        take_settings(supervisor, settings);
-        if (send_settings(supervisor) == 0) {
-            return;
-        }
-    } else {
-        text = format(settings);
-        if (strcmp(supervisor->text, text) == 0) {
-            return;
-        }
-    }
-    supervisor_reconfigure(supervisor, settings);
 }
 
 void supervisor_stop(struct supervisor *supervisor)

@@ -44,17 +44,11 @@ struct supervisor_environment {
     void *context; // of both
 };
 
-// What the process is to be: camera number `camera` of `config`, with a stream for each of its
-// views. All is borrowed for the call; the supervisor takes references to the streams.
-struct supervisor_settings {
-    const struct config *config;
-    size_t camera;
-    struct stream *const *streams; // in the order of the views
-    size_t stream_count;           // up to LINK_VIEWS_MAX
-};
-
-// Nothing is started yet.
-struct supervisor *supervisor_new(const struct supervisor_settings *settings,
+// The process is to be camera number `camera` of `config`, which is borrowed until the supervisor
+// is given another. `streams` are those of its views, up to LINK_VIEWS_MAX; the supervisor takes
+// references. Nothing is started yet.
+struct supervisor *supervisor_new(const struct config *config, size_t camera,
+                                  struct stream *const *streams,
                                   const struct supervisor_environment *environment);
 // Kills a process that is still there (the main loop reaps it). Takes NULL.
 void supervisor_free(struct supervisor *supervisor);
@@ -62,14 +56,13 @@ void supervisor_free(struct supervisor *supervisor);
 // Starts the process. A failure is logged and tried again later; it is also returned (with the
 // errno of posix_spawn) so that the first start can give up.
 int supervisor_start(struct supervisor *supervisor);
-// Takes other settings (the caller holds references to the streams of both). A running process is
-// ended, and the next one begins with the new settings once it is gone, so that two never compete
-// for a device.
-void supervisor_reconfigure(struct supervisor *supervisor,
-                            const struct supervisor_settings *settings);
-// The same for settings that a running process can adopt (at most CONFIG_COST_VIEW): it is sent
-// them and goes on. Without a process they are for the next one. Equal settings change nothing.
-void supervisor_update(struct supervisor *supervisor, const struct supervisor_settings *settings);
+// Goes over to another configuration, as above; the caller holds references to the streams of both.
+// `cost` is that of the change, by config_diff_camera(). Up to CONFIG_COST_VIEW a running process
+// is sent it and goes on, also where no key has changed, because a mask may be another picture.
+// Else it is ended, and the next one begins once it is gone, so that two never compete for a
+// device. Without a process only CONFIG_COST_NONE leaves the next start where it is.
+void supervisor_configure(struct supervisor *supervisor, const struct config *config, size_t camera,
+                          struct stream *const *streams, enum config_cost cost);
 // Closes the link, upon which the process ends; SIGKILL after 1 s. Nothing is started again.
 void supervisor_stop(struct supervisor *supervisor);
 bool supervisor_is_stopped(const struct supervisor *supervisor);

@@ -48,15 +48,6 @@ static inline gboolean on_tick(gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-static inline struct supervisor_settings make_settings(struct fixture *fixture)
-{
-    return (struct supervisor_settings){
-        .config = fixture->config,
-        .streams = &fixture->stream,
-        .stream_count = 1,
-    };
-}
-
 static inline struct config *parse(const char *text)
 {
     struct config *config = NULL;
@@ -75,14 +66,19 @@ static inline int set_up(void **state)
     close(g_mkstemp(fixture->record));
     setenv("FAKE_CAMERA_RECORD", fixture->record, 1);
     assert_int_equal(stream_new("/front/edges", &payload_h264, 4000, &fixture->stream), 0);
-    struct supervisor_settings settings = make_settings(fixture);
     const struct supervisor_environment environment = {.program = fixture->program,
                                                        .changed = on_changed,
                                                        .motion = on_motion,
                                                        .context = fixture};
-    fixture->supervisor = supervisor_new(&settings, &environment);
+    fixture->supervisor = supervisor_new(fixture->config, 0, &fixture->stream, &environment);
     *state = fixture;
     return 0;
+}
+
+static inline void replace_process(struct fixture *fixture)
+{
+    supervisor_configure(fixture->supervisor, fixture->config, 0, &fixture->stream,
+                         CONFIG_COST_CAMERA);
 }
 
 static inline int tear_down(void **state)

@@ -159,14 +159,17 @@ static void count_decision(void *context)
     sem_post(&decisions);
 }
 
-static struct compute *make(enum config_backend backend, enum config_memory memory)
+static struct compute *make(enum config_backend backend, enum config_memory memory,
+                            bool has_encoder)
 {
-    struct compute_settings settings = {
-        .camera = "front", .backend = backend, .memory = memory, .changed = count_decision};
+    static struct config_camera camera = {.name = "front"};
+    static struct config config = {.cameras = &camera, .camera_count = 1};
     struct compute *compute;
 
+    config.backend = backend;
+    config.memory = memory;
     sem_init(&decisions, 0, 0);
-    assert_int_equal(compute_new(&settings, &compute), 0);
+    assert_int_equal(compute_new(&config, has_encoder, count_decision, NULL, &compute), 0);
     return compute;
 }
 
@@ -178,7 +181,7 @@ static void settle(struct compute *compute)
 
 static struct compute *start(enum config_backend backend, enum config_memory memory)
 {
-    struct compute *compute = make(backend, memory);
+    struct compute *compute = make(backend, memory, false);
 
     compute_start(compute);
     settle(compute);
@@ -301,15 +304,9 @@ TEST(test_nvmm_that_is_not_there_leaves_registered_memory, setup, teardown)
 TEST(test_auto_asks_for_nvmm_on_a_board_with_an_encoder_alone, setup, teardown)
 {
     for (int has_encoder = 0; has_encoder < 2; has_encoder++) {
-        struct compute_settings settings = {.camera = "front",
-                                            .memory = CONFIG_MEMORY_AUTO,
-                                            .has_encoder = has_encoder,
-                                            .changed = count_decision};
-        struct compute *compute;
+        struct compute *compute = make(CONFIG_BACKEND_AUTO, CONFIG_MEMORY_AUTO, has_encoder);
 
         surfaces_asked = 0;
-        sem_init(&decisions, 0, 0);
-        assert_int_equal(compute_new(&settings, &compute), 0);
         compute_start(compute);
         settle(compute);
         assert_int_equal(surfaces_asked, has_encoder);
@@ -347,7 +344,7 @@ TEST(test_a_gpu_that_computes_wrongly_is_refused_for_good, setup, teardown)
 
 TEST(test_a_driver_that_does_not_answer_is_waited_for_10_s, setup, teardown)
 {
-    struct compute *compute = make(CONFIG_BACKEND_AUTO, CONFIG_MEMORY_AUTO);
+    struct compute *compute = make(CONFIG_BACKEND_AUTO, CONFIG_MEMORY_AUTO, false);
     struct compute_means means;
     int64_t begun = clock_now_ns();
 
@@ -382,7 +379,7 @@ TEST(test_a_driver_that_does_not_answer_is_waited_for_10_s, setup, teardown)
 
 TEST(test_a_failure_that_comes_late_changes_nothing, setup, teardown)
 {
-    struct compute *compute = make(CONFIG_BACKEND_AUTO, CONFIG_MEMORY_AUTO);
+    struct compute *compute = make(CONFIG_BACKEND_AUTO, CONFIG_MEMORY_AUTO, false);
     struct compute_means means;
 
     driver.hangs = true;

@@ -217,8 +217,7 @@ TEST(test_the_next_process_passes_over_an_encoder_that_hung_until_other_settings
     assert_int_equal(describe(fixture).encoders_passed_over, 1 << CONFIG_ENCODER_V4L2);
     assert_int_equal(describe(fixture).encoder_hangs, 1);
 
-    struct supervisor_settings settings = make_settings(fixture);
-    supervisor_reconfigure(fixture->supervisor, &settings);
+    replace_process(fixture);
     wait_until(fixture, is_live);
     assert_int_equal(count_told(fixture, "pass-over 0", NULL), 2);
     assert_int_equal(describe(fixture).encoders_passed_over, 0);
@@ -240,8 +239,7 @@ TEST(test_a_missing_program_is_an_error_of_the_start, set_up, tear_down)
     struct fixture *fixture = *state;
 
     strcpy(fixture->program, "/nonexistent/edged-camera");
-    struct supervisor_settings settings = make_settings(fixture);
-    supervisor_reconfigure(fixture->supervisor, &settings);
+    replace_process(fixture);
     assert_int_equal(supervisor_start(fixture->supervisor), -ENOENT);
     assert_string_equal(describe(fixture).state, "failed");
     assert_non_null(strstr(describe(fixture).error, "/nonexistent/edged-camera"));
@@ -277,12 +275,11 @@ TEST(test_a_process_that_does_not_listen_is_killed_on_stop, set_up, tear_down)
 TEST(test_other_settings_replace_the_process_without_counting_a_restart, set_up, tear_down)
 {
     struct fixture *fixture = *state;
-    struct supervisor_settings settings = make_settings(fixture);
 
     start(fixture, "");
     wait_until(fixture, is_live);
     pid_t before = describe(fixture).pid;
-    supervisor_reconfigure(fixture->supervisor, &settings);
+    replace_process(fixture);
     watch(fixture);
     wait_until(fixture, has_frames);
     assert_int_not_equal(describe(fixture).pid, before);

@@ -209,13 +209,11 @@ TEST(test_deaths_on_the_cpu_are_plain_restarts, set_up, tear_down)
 TEST(test_the_fault_of_a_gpu_that_was_not_offered_is_a_plain_restart, set_up, tear_down)
 {
     struct fixture *fixture = *state;
-    struct supervisor_settings settings = make_settings(fixture);
 
     _cleanup_(cleanup_config) struct config *config = parse("backend = \"cpu\"; " CAMERA);
 
-    settings.config = config;
     setenv("FAKE_CAMERA", "gpu", 1);
-    supervisor_reconfigure(fixture->supervisor, &settings);
+    supervisor_configure(fixture->supervisor, config, 0, &fixture->stream, CONFIG_COST_CAMERA);
     wait_until(fixture, has_cpu);
     fail_gpu(fixture);
     wait_until(fixture, is_restarted);
@@ -233,8 +231,7 @@ TEST(test_other_settings_begin_on_the_gpu_again, set_up, tear_down)
     wait_until(fixture, has_gpu);
     fail_gpu(fixture);
     wait_until(fixture, has_fault);
-    struct supervisor_settings settings = make_settings(fixture);
-    supervisor_reconfigure(fixture->supervisor, &settings);
+    replace_process(fixture);
     wait_until(fixture, has_gpu);
     assert_int_equal(count_told(fixture, "try-gpu auto", NULL), 0);
     assert_int_equal(count_told(fixture, "configure auto 0x0 0x0 0x0", NULL), 2);
@@ -258,7 +255,6 @@ TEST(test_other_blocks_reach_the_running_process_and_the_next, set_up, tear_down
     static const char kernels[] = "kernels = { gradient = { rows = 16; block = [32, 8]; }; convert "
                                   "= { block = [64, 4]; }; };";
     struct fixture *fixture = *state;
-    struct supervisor_settings settings = make_settings(fixture);
     g_autofree char *text = g_strconcat(kernels, CAMERA, NULL);
     _cleanup_(cleanup_config) struct config *other = parse(text);
     pid_t told = 0;
@@ -266,8 +262,7 @@ TEST(test_other_blocks_reach_the_running_process_and_the_next, set_up, tear_down
     start(fixture, "gpu");
     wait_until(fixture, has_gpu);
     pid_t pid = describe(fixture).pid;
-    settings.config = other;
-    supervisor_update(fixture->supervisor, &settings);
+    supervisor_configure(fixture->supervisor, other, 0, &fixture->stream, CONFIG_COST_VIEW);
     wait_until(fixture, is_told_blocks);
     assert_int_equal(count_told(fixture, "reconfigure auto 32x8 0x0 64x4 rows 16", &told), 1);
     assert_int_equal(told, pid);

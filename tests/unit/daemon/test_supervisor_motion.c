@@ -47,8 +47,7 @@ TEST(test_another_configuration_leaves_no_event_open, set_up, tear_down)
     struct fixture *fixture = *state;
 
     start_moving(fixture);
-    struct supervisor_settings settings = make_settings(fixture);
-    supervisor_reconfigure(fixture->supervisor, &settings);
+    replace_process(fixture);
     assert_ended(fixture, "reconfigured");
     assert_int_equal(count_regions(fixture), 0);
 }
@@ -57,10 +56,9 @@ TEST(test_another_configuration_leaves_no_event_open, set_up, tear_down)
 static void provoke(struct fixture *fixture, const char *mode, char *ret_said, size_t size)
 {
     uint64_t restarts = describe(fixture).process_restarts;
-    struct supervisor_settings settings = make_settings(fixture);
 
     setenv("FAKE_CAMERA", mode, 1);
-    supervisor_reconfigure(fixture->supervisor, &settings);
+    replace_process(fixture);
     wait_until(fixture, is_live);
     catch_stderr();
     kill(describe(fixture).pid, SIGUSR1);
