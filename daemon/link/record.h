@@ -99,7 +99,7 @@ struct record_find {
 enum record_part { RECORD_VIDEO, RECORD_STILL };
 
 // RECORD_READ: bytes of a clip's video or picture. Answered by RECORD_BYTES, in order of asking;
-// at most 4 wait, more are refused with EBUSY.
+// at most 64 wait, more are refused with EBUSY.
 struct record_read {
     uint32_t request;
     uint32_t part; // enum record_part
