@@ -109,8 +109,7 @@ $(BUILD)/%.fatbin: %.cu $(BUILD)/nvcc-flags
 $(BUILD)/kernels/gpu/gpu_images.o: $(FATBINS)
 $(BUILD)/kernels/gpu/gpu_images.o: private CFLAGS += $(addprefix -Xassembler -I,$(sort $(dir $(FATBINS))))
 
-$(BUILD)/daemon/front/http/openapi.o: daemon/front/http/openapi.yaml
-$(BUILD)/daemon/front/http/http_page.o: $(wildcard daemon/front/http/page/*)
+$(BUILD)/daemon/front/http/http_page.o: daemon/front/http/openapi.yaml $(wildcard daemon/front/http/page/*)
 
 # Otsu's level is the same on every machine: no product and sum in one rounding, which arm64 would have.
 $(BUILD)/kernels/levels/levels.o: private CFLAGS += -ffp-contract=off

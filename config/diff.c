@@ -187,11 +187,14 @@ static void summarize_change(void *context, const struct change *change)
     summary->count++;
 }
 
-void config_diff_summarize(FILE *file, const struct config *before, const struct config *after)
+char *config_diff_summarize(const struct config *before, const struct config *after)
 {
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
     bool any = false;
 
-    for (enum config_cost cost = CONFIG_COST_FRAME; cost <= CONFIG_COST_START; cost++) {
+    for (enum config_cost cost = CONFIG_COST_FRAME; file && cost <= CONFIG_COST_START; cost++) {
         struct diff_summary summary = {.file = file, .cost = cost, .any = &any};
         const struct walk walk = {.tell = summarize_change, .context = &summary};
 
@@ -200,7 +203,11 @@ void config_diff_summarize(FILE *file, const struct config *before, const struct
             fprintf(file, " and %zu more", summary.count - SUMMARY_PATHS_MAX);
         }
     }
-    fputs(any ? "" : "nothing has changed", file);
+    if (file) {
+        fputs(any ? "" : "nothing has changed", file);
+        fclose(file);
+    }
+    return text;
 }
 
 static void take_cost(void *context, const struct change *change)

@@ -10,8 +10,9 @@
 // Writes each change as a line `PATH: BEFORE -> AFTER, COST`, with the places of `after` in PATH
 // ("cameras[0].views[1].gain: 1.0 -> 2.0, between two frames"); else "nothing has changed".
 void config_diff_print(FILE *file, const struct config *before, const struct config *after);
-// Writes the same in one line for the log, a few paths for each cost and no values.
-void config_diff_summarize(FILE *file, const struct config *before, const struct config *after);
+// The same in one line for the log, a few paths for each cost and no values, for the caller to
+// free. NULL: no memory.
+char *config_diff_summarize(const struct config *before, const struct config *after);
 // What the change costs camera number `index` of `after`, which `before` has, too. What waits for
 // the next start of edged does not count.
 enum config_cost config_diff_camera(const struct config *before, const struct config *after,

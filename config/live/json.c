@@ -147,10 +147,16 @@ void config_print_json(FILE *file, const struct config *config, enum config_role
     fputc('}', file);
 }
 
-void config_print_json_at(FILE *file, const struct config *config, const char *path)
+char *config_json_at(const struct config *config, const char *path)
 {
     struct config_place place;
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
 
+    if (!file) {
+        return NULL;
+    }
     if (config_find(config, path, NULL, &place) < 0 || !place.object) {
         fputs("null", file);
     } else if (place.element) {
@@ -160,18 +166,7 @@ void config_print_json_at(FILE *file, const struct config *config, const char *p
     } else {
         print_key(file, place.key, place.object, CONFIG_ROLE_ADMIN);
     }
-}
-
-char *config_json_at(const struct config *config, const char *path)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
-
-    if (file) {
-        config_print_json_at(file, config, path);
-        fclose(file);
-    }
+    fclose(file);
     return text;
 }
 

@@ -80,9 +80,9 @@ void config_each_key(const struct config *config, enum config_role role,
                      void (*tell)(void *context, const char *path,
                                   const struct config_place *place),
                      void *context);
-// What config_print_json() writes of a place in `config`; null if nothing is there.
-void config_print_json_at(FILE *file, const struct config *config, const char *path);
-char *config_json_at(const struct config *config, const char *path); // as a text, to be freed
+// What config_print_json() writes of a place in `config`, "null" if nothing is there, for the
+// caller to free. NULL: no memory.
+char *config_json_at(const struct config *config, const char *path);
 // A string in JSON's quotes.
 void config_print_json_string(FILE *file, const char *string);
 // The value at a path as it stands in a file ("1.5"); NULL: it has none, or without memory. The

@@ -1,7 +1,5 @@
 #include "config/schema/schema.h"
 
-#include "config/config.h"
-
 #include <string.h>
 
 static bool accepts_format(const char *string)

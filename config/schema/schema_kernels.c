@@ -1,5 +1,4 @@
 // The group "kernels": how the work of each CUDA kernel is cut up.
-#include "config/config.h"
 #include "config/schema/schema.h"
 
 #define KERNELS(X)                                                                                 \

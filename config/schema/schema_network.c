@@ -1,7 +1,6 @@
 // The keys of what others reach: the RTSP server, the control socket, and the control API over TCP.
 #include "config/schema/schema.h"
 
-#include "config/config.h"
 #include "config/multicast_range.h"
 
 #include <arpa/inet.h>

@@ -2,8 +2,6 @@
 // nobody sees.
 #include "config/schema/schema.h"
 
-#include "config/config.h"
-
 #define REGION_FIELD(member) .offset = offsetof(struct config_region, member)
 static const struct schema_key region_keys[] = {
     {"name", SCHEMA_STRING, REGION_FIELD(name), .aside = true, .rule = &schema_name_rule,

@@ -1,6 +1,6 @@
-// Files of a configuration that edged.service cannot read, although the user who tries the
-// configuration by hand may: its ProtectHome=yes hides /home, /root and /run/user, and it runs as
-// user edged.
+// Files and edged.service: where it keeps its own, and those of a configuration that it cannot
+// read, although the user who tries the configuration by hand may: its ProtectHome=yes hides /home,
+// /root and /run/user, and it runs as user edged.
 #pragma once
 
 #include "config/config.h"
@@ -18,3 +18,8 @@ void service_files_tell(const struct config *config,
                         void (*tell)(void *context, const char *key, const char *path,
                                      const char *reason),
                         void *context);
+
+// The path of file `name` in $STATE_DIRECTORY (the first of a list), which systemd sets for the
+// service, else in $XDG_STATE_HOME/edged, else in ~/.local/state/edged. -ENOENT without any of
+// them, -ENOMEM. The caller frees *ret_path.
+int state_path(const char *name, char **ret_path);

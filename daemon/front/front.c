@@ -1,5 +1,6 @@
 #include "daemon/front/front.h"
 
+#include "config/diff.h"
 #include "daemon/common/log.h"
 #include "daemon/front/account/account.h"
 #include "daemon/front/events/event_feed.h"
@@ -315,7 +316,7 @@ static void change_config(void *context, struct live_request *request)
     }
     reload_keep_addresses(front->config, next);
     if (log_limit_line(&front->change_limit, clock_now_ns(), suffix)) {
-        _cleanup_(cleanup_free) char *changes = reload_summarize(front->config, next);
+        _cleanup_(cleanup_free) char *changes = config_diff_summarize(front->config, next);
 
         log_notice("settings changed%s: %s%s", request->is_kept ? " and kept" : "",
                    changes ? changes : "", suffix);

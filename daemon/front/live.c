@@ -2,7 +2,7 @@
 
 #include "config/schema/schema.h"
 #include "daemon/common/log.h"
-#include "daemon/common/state_path.h"
+#include "daemon/common/service_files.h"
 #include "daemon/front/settings_file.h"
 
 #include <errno.h>

@@ -93,23 +93,10 @@ static int load(struct reload *reload, const char *path, const struct config *in
     return r;
 }
 
-char *reload_summarize(const struct config *before, const struct config *after)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
-
-    if (file) {
-        config_diff_summarize(file, before, after);
-        fclose(file);
-    }
-    return text;
-}
-
 static char *summarize(const struct config *in_use, const struct config *config, bool new_users)
 {
     static const char nothing[] = "nothing has changed", users[] = "the users have changed";
-    char *text = reload_summarize(in_use, config), *more = NULL;
+    char *text = config_diff_summarize(in_use, config), *more = NULL;
 
     if (!text || !new_users) {
         return text;

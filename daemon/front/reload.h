@@ -5,7 +5,7 @@
 #include "config/users.h"
 #include "daemon/front/front_network.h"
 #include "daemon/front/live.h"
-#include "daemon/front/reload_verdict.h"
+#include "daemon/front/status/status.h"
 
 // What a reload has brought; starts out as {0}. All owned.
 struct reload {
@@ -27,5 +27,3 @@ int reload_open(struct reload *reload, struct config *in_use, struct front_netwo
 void reload_finish(struct reload *reload);
 // Has `config` keep what is bound once of `old`, which gets the others. Whether they differ.
 bool reload_keep_addresses(struct config *old, struct config *config);
-// What changes, in one line, with what it costs; NULL without memory. The caller frees it.
-char *reload_summarize(const struct config *before, const struct config *after);

@@ -1,7 +1,7 @@
 #include "daemon/front/account/certificate_store.h"
 
 #include "daemon/common/replace_file.h"
-#include "daemon/common/state_path.h"
+#include "daemon/common/service_files.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -13,14 +13,17 @@
     X(forms_js, "forms.js", "text/javascript; charset=utf-8")                                      \
     X(shapes_js, "shapes.js", "text/javascript; charset=utf-8")
 
-#define EMBED(name, file, type)                                                                    \
+// By the path from the root of the tree, where the compiler runs.
+#define EMBED(name, path)                                                                          \
     __asm__(".pushsection .rodata\n"                                                               \
-            "page_" #name ": .incbin \"daemon/front/http/page/" file "\"\n"                        \
+            "page_" #name ": .incbin \"daemon/front/http/" path "\"\n"                             \
             "page_" #name "_end: .byte 0\n"                                                        \
             ".popsection\n");                                                                      \
     extern const char page_##name[] __attribute__((visibility("hidden")));                         \
     extern const char page_##name##_end[] __attribute__((visibility("hidden")));
-PAGE_FILES(EMBED)
+#define EMBED_PAGE(name, file, type) EMBED(name, "page/" file)
+PAGE_FILES(EMBED_PAGE)
+EMBED(openapi_yaml, "openapi.yaml")
 
 #define ROW(name, file, type) {file, type, page_##name, page_##name##_end},
 static const struct page_file {
@@ -65,4 +68,10 @@ CONTROL_RESULT http_page_reply(struct http_call *call)
     return http_reply_bytes(call->connection, is_known ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK,
                             file->content_type, headers, ARRAY_LENGTH(headers),
                             g_memdup(file->start, is_known ? 0 : (guint)size), is_known ? 0 : size);
+}
+
+CONTROL_RESULT http_page_openapi(struct http_call *call)
+{
+    return control_reply(call->connection, MHD_HTTP_OK, "application/yaml",
+                         g_strdup(page_openapi_yaml));
 }

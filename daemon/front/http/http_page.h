@@ -7,3 +7,6 @@
 
 // GET / and GET /page/{file}: a file of page/, with an ETag. 404: there is none of that name.
 CONTROL_RESULT http_page_reply(struct http_call *call);
+// GET /openapi.yaml: what is served here, as OpenAPI 3.1. It is written by hand, built in as well,
+// and compared with the table of routes by a test.
+CONTROL_RESULT http_page_openapi(struct http_call *call);

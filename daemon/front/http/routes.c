@@ -3,7 +3,6 @@
 #include "daemon/front/http/config_route.h"
 #include "daemon/front/http/http_page.h"
 #include "daemon/front/http/login.h"
-#include "daemon/front/http/openapi.h"
 #include "daemon/front/http/pictures.h"
 #include "daemon/front/http/tune_route.h"
 #include "daemon/front/http/video.h"
@@ -150,7 +149,7 @@ static const struct http_route {
 } routes_table[] = {
     {"GET", "/", ACCESS_EVERYBODY, reply_index, "in a browser the page, else this list"},
     {"GET", "/page/{file}", ACCESS_EVERYBODY, http_page_reply, "what the page is made of"},
-    {"GET", "/openapi.yaml", CONFIG_ROLE_VIEWER, openapi_reply, "all of this as OpenAPI 3.1"},
+    {"GET", "/openapi.yaml", CONFIG_ROLE_VIEWER, http_page_openapi, "all of this as OpenAPI 3.1"},
     {"GET", "/healthz", ACCESS_EVERYBODY, reply_health, "\"ok\" as long as edged runs"},
     {"GET", "/login", ACCESS_EVERYBODY, login_by_address, "logs a browser in, and goes on to /"},
     {"POST", "/v1/login", ACCESS_EVERYBODY, login_by_form, "user and password for a cookie"},

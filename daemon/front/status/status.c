@@ -3,6 +3,7 @@
 #include "config/config.h"
 #include "kernels/stage/stage_kind.h"
 
+#include <glib.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,6 +46,27 @@ static void add_usage(struct facts *facts, const struct process_usage *usage)
                     "Memory in RAM of the front and of each camera process.");
 }
 
+static void add_verdict(struct facts *facts, const struct reload_verdict *verdict)
+{
+    g_auto(GStrv) lines = g_strsplit(verdict->problems ? verdict->problems : "", "\n", -1);
+
+    facts_add_text(facts, "path", verdict->path ? verdict->path : "");
+    facts_add_flag(facts, "successful", !verdict->refused, "edged_config_last_reload_successful",
+                   "1, or 0 when the last reload was refused.");
+    facts_add_time(facts, "time", verdict->at_ns);
+    facts_add_time(facts, "applied", verdict->applied_at_ns);
+    facts_add_number(facts, NULL, (double)verdict->applied_at_ns / (double)NS_PER_S,
+                     "edged_config_last_reload_success_timestamp_seconds", "%.3f",
+                     "When the configuration in use was loaded, since 1970.");
+    facts_begin_list(facts, "problems");
+    for (char **line = lines; *line; line++) {
+        if (**line) {
+            facts_add_element(facts, *line);
+        }
+    }
+    facts_end(facts);
+}
+
 static void add_certificate(struct facts *facts, const struct front_facts *front)
 {
     if (!front->fingerprint[0]) {
@@ -84,7 +106,7 @@ void status_add_front(struct facts *facts, const struct front_facts *front)
                     "Logins that were told to come again later.");
     facts_end(facts);
     facts_begin(facts, "configuration");
-    reload_verdict_add(facts, front->configuration);
+    add_verdict(facts, front->configuration);
     facts_end(facts);
     facts_begin(facts, "process");
     facts_add_label(facts, "role", "front");
@@ -373,4 +395,51 @@ void status_add_mount(struct facts *facts, const struct mount_facts *mount)
                     "edged_bad_timestamps_total",
                     "Access units that claimed to be captured in the future or over 10 s ago.");
     add_latency(facts, statistics);
+}
+
+// The last load of the configuration
+// ---------------------------------------------------------------------
+
+void reload_verdict_set(struct reload_verdict *verdict, bool refused, char *problems)
+{
+    verdict->refused = refused;
+    verdict->at_ns = g_get_real_time() * NS_PER_US;
+    if (!refused) {
+        verdict->applied_at_ns = verdict->at_ns;
+    }
+    free(verdict->problems);
+    verdict->problems = problems;
+}
+
+void reload_verdict_add_refusal(struct reload_verdict *verdict, const char *camera,
+                                const char *reason)
+{
+    g_autofree char *line =
+        g_strdup_printf("camera %s: %s, keeping its settings before\n", camera, reason);
+    char *problems = NULL;
+
+    if (verdict->problems && strstr(verdict->problems, line)) {
+        return;
+    }
+    if (asprintf(&problems, "%s%s", verdict->problems ? verdict->problems : "", line) >= 0) {
+        free(verdict->problems);
+        verdict->problems = problems;
+        verdict->refused = true;
+    }
+}
+
+void reload_verdict_finish(struct reload_verdict *verdict)
+{
+    free(verdict->problems);
+    *verdict = (struct reload_verdict){0};
+}
+
+char *reload_verdict_json(const struct reload_verdict *verdict)
+{
+    struct facts *facts = facts_new(FACTS_JSON);
+
+    facts_begin(facts, NULL);
+    add_verdict(facts, verdict);
+    facts_end(facts);
+    return facts_finish(facts);
 }

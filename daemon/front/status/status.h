@@ -8,8 +8,8 @@
 // series), and of each of its four steps the sum and the count, a mean over any time (8 series).
 #pragma once
 
+#include "daemon/common/log_limit.h"
 #include "daemon/front/events/regions.h"
-#include "daemon/front/reload_verdict.h"
 #include "daemon/front/status/facts.h"
 #include "daemon/front/stream/stream.h"
 #include "daemon/link/messages.h"
@@ -20,6 +20,18 @@
 struct process_usage {
     double cpu_s;            // of all its threads
     uint64_t resident_bytes; // memory that it has in RAM
+};
+
+// The outcome of the last load of the configuration, for status, the metrics and `edgectl reload`.
+// All 0 before the first load.
+struct reload_verdict {
+    const char *path;           // of the file, borrowed; NULL: built-in defaults
+    bool refused;               // the configuration before is still in use, or part of it
+    int64_t at_ns;              // of the last load, nanoseconds since 1970
+    int64_t applied_at_ns;      // of the one that is in use
+    char *problems;             // errors and warnings, a line each; owned, NULL: none
+    struct log_limit log_limit; // of the lines of reloads
+    bool is_logged;             // the log tells of this load
 };
 
 // The objects, as they are now. Everything that these point to is borrowed.
@@ -73,3 +85,13 @@ void status_add_camera(struct facts *facts, const struct camera_facts *camera);
 void status_add_mount(struct facts *facts, const struct mount_facts *mount);
 // Adds the object "board", as a camera process told of it.
 void status_add_board(struct facts *facts, const struct heat *heat);
+
+// Records a load that has just been done; takes over `problems`.
+void reload_verdict_set(struct reload_verdict *verdict, bool refused, char *problems);
+// Adds that a camera goes on with its settings before, for this reason; once, however often it is
+// said.
+void reload_verdict_add_refusal(struct reload_verdict *verdict, const char *camera,
+                                const char *reason);
+void reload_verdict_finish(struct reload_verdict *verdict);
+// The verdict as a JSON text, which the caller g_free()s.
+char *reload_verdict_json(const struct reload_verdict *verdict);
