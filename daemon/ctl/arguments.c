@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define SIDE_MAX 16384
-#define OPTIONS_MAX 12
+#define OPTIONS_MAX 16
 
 // Digits alone, up to `end`, which may be the end of the text.
 static int digits_parse(const char *text, char end, int maximum, const char **ret_end)

@@ -6,168 +6,309 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
+#include <unistd.h>
 
 #define TIMEOUT_S 5
 #define POST_TIMEOUT_S 60
 #define HEAD_MAX_BYTES 4096
 #define REPLY_MAX_BYTES ((size_t)16 << 20)
+#define DEFAULT_PORT "9854"
+#define TOKEN_DIGITS 64u
 
-static int connect_error(const char *path, int code, struct error *error)
+struct client {
+    struct client_place place;
+};
+
+// Where edged is
+// ---------------------------------------------------------------------
+
+void client_free(struct client *client)
 {
-    switch (code) {
-    case -ENOENT:
-    case -ECONNREFUSED:
-        return error_set(error, code,
-                         "no edged listens on %s: start it with `systemctl start edged`", path);
-    case -EACCES:
-        return error_set(error, code, "%s: permission denied: join the group edged or use sudo",
-                         path);
-    case -EAGAIN: // its queue of waiting connections stayed full
-        return error_set(error, -ETIMEDOUT, "%s: edged does not answer", path);
-    default:
-        return error_set(error, code, "%s: %s", path, strerror(-code));
+    if (!client) {
+        return;
     }
+    if (client->place.token) {
+        explicit_bzero(client->place.token, strlen(client->place.token));
+    }
+    g_free(client->place.token);
+    g_free(client->place.socket);
+    g_free(client->place.host);
+    g_free(client->place.port);
+    g_free(client->place.ca);
+    g_free(client->place.name);
+    g_free(client);
 }
 
-static int set_timeout(int fd, int seconds)
+void client_cleanup(struct client **client)
 {
-    struct timeval timeout = {.tv_sec = seconds};
-
-    return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) < 0 ||
-                   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) < 0
-               ? -errno
-               : 0;
+    client_free(*client);
 }
 
-static int connect_path(const char *path, struct error *error)
+// The control socket that `configured` names; NULL and "" as of client_get_status().
+static int find_socket(const char *configured, struct error *error, struct client_place *place)
 {
-    _cleanup_(cleanup_close) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    static const char service[] = "/run/edged/control.sock";
+    _cleanup_(cleanup_free) char *path = NULL;
+    bool by_default = !configured || !configured[0];
+    int r = control_socket_path(by_default ? "" : configured, error, &path);
 
-    if (strlen(path) >= sizeof address.sun_path) {
-        return error_set(error, -EINVAL, "%s: a unix socket's path has at most %zu bytes", path,
-                         sizeof address.sun_path - 1);
+    if (r < 0) {
+        return r;
     }
-    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
-    if (fd < 0 || set_timeout(fd, TIMEOUT_S) < 0) {
-        return error_set(error, -errno, "cannot make a unix socket: %s", strerror(errno));
-    }
-    if (TEMP_FAILURE_RETRY(connect(fd, (const struct sockaddr *)&address, sizeof address)) < 0) {
-        return connect_error(path, -errno, error);
-    }
-    return TAKE_FD(fd);
+    place->socket = g_strdup(by_default && access(path, F_OK) < 0 ? service : path);
+    place->name = g_strdup(place->socket);
+    return 0;
 }
 
-// A timeout shows as EAGAIN on a blocking socket.
-static int io_error(const char *path, struct error *error)
+static int choose_socket(const struct client_options *options, struct error *error,
+                         struct client_place *place)
 {
-    if (errno == EAGAIN || errno == EWOULDBLOCK) {
-        return error_set(error, -ETIMEDOUT, "%s: edged does not answer", path);
+    _cleanup_(cleanup_config) struct config *config = NULL;
+
+    if (options->token_file || options->ca || options->fingerprint) {
+        return error_set(error, -EINVAL, "--token-file, --ca and --fingerprint go with --host");
     }
-    return error_set(error, -errno, "%s: %s", path, strerror(errno));
+    if (options->config_path && !options->socket &&
+        config_load(options->config_path, stderr, &config) < 0) {
+        return error_set(error, -EINVAL, "%s does not name the socket to ask",
+                         options->config_path);
+    }
+    return find_socket(config ? config->control.socket : options->socket, error, place);
 }
 
-// Calls on a socket with a timeout may end with EINTR although no signal is handled, for example
-// when the process continues after Ctrl-Z.
-static ssize_t receive(int fd, char *bytes, size_t size)
+// Reads "https://camera:9854", "camera:9854", "[::1]", …
+static int read_host(const char *text, struct error *error, struct client_place *place)
 {
-    return TEMP_FAILURE_RETRY(recv(fd, bytes, size, 0));
+    const char *scheme = strstr(text, "://"), *begin = scheme ? scheme + 3 : text;
+    size_t length = strcspn(begin, "/"), host_length;
+    char host[CONFIG_HOST_SIZE];
+
+    bool is_https = g_str_has_prefix(text, "https://");
+    if ((scheme && !is_https && !g_str_has_prefix(text, "http://")) ||
+        strcmp(begin + length, "/") > 0 || !config_read_host(begin, length, host)) {
+        return error_set(error, -EINVAL,
+                         "--host %s: allowed are https://HOST, http://HOST and HOST, with :PORT or "
+                         "without",
+                         text);
+    }
+    host_length = strlen(host) + (*begin == '[' ? 2 : 0);
+    place->host = g_strdup(host);
+    place->port = length > host_length
+                      ? g_strndup(begin + host_length + 1, length - host_length - 1)
+                      : g_strdup(DEFAULT_PORT);
+    place->tls = scheme ? is_https : !config_is_loopback(host);
+    place->name = g_strdup_printf("%s://%.*s:%s", place->tls ? "https" : "http", (int)host_length,
+                                  begin, place->port);
+    return 0;
+}
+
+// 64 hexadecimal digits, with a colon after every two or without, and what `edgectl status` writes
+// before them.
+static int read_fingerprint(const char *text, struct error *error, struct client_place *place)
+{
+    const char *at = g_str_has_prefix(text, "SHA-256 ") ? text + strlen("SHA-256 ") : text;
+    size_t count = 0;
+
+    while (count < CLIENT_FINGERPRINT_BYTES && g_ascii_isxdigit(at[0]) && g_ascii_isxdigit(at[1])) {
+        place->fingerprint[count++] =
+            (uint8_t)(g_ascii_xdigit_value(at[0]) * 16 + g_ascii_xdigit_value(at[1]));
+        at += 2;
+        at += *at == ':' && at[1];
+    }
+    place->is_pinned = true;
+    return count == CLIENT_FINGERPRINT_BYTES && !*at
+               ? 0
+               : error_set(error, -EINVAL,
+                           "--fingerprint %s: allowed are 64 hexadecimal digits, with a colon "
+                           "after every two or without",
+                           text);
+}
+
+// The token, of the file or else the environment; there may be none.
+static int read_token(const char *path, struct error *error, struct client_place *place)
+{
+    const char *given = getenv(CLIENT_TOKEN_VARIABLE);
+    g_autoptr(GError) failure = NULL;
+    g_autofree char *text = path ? NULL : g_strdup(given);
+
+    if (path && !g_file_get_contents(path, &text, NULL, &failure)) {
+        return error_set(error, -EINVAL, "--token-file: %s", failure->message);
+    }
+    if (!text || (!path && !*text)) {
+        return 0;
+    }
+    place->token = g_strdup(g_strchomp(text));
+    explicit_bzero(text, strlen(text));
+    return strlen(place->token) == TOKEN_DIGITS &&
+                   strspn(place->token, "0123456789abcdef") == TOKEN_DIGITS
+               ? 0
+               : error_set(error, -EINVAL,
+                           "%s has no token: `edgectl token` prints one, of 64 hexadecimal digits",
+                           path ? path : CLIENT_TOKEN_VARIABLE);
+}
+
+static int choose_host(const struct client_options *options, struct error *error,
+                       struct client_place *place)
+{
+    int r;
+
+    if (options->config_path || options->socket) {
+        return error_set(error, -EINVAL, "--host does not go with --config and --socket");
+    }
+    r = read_host(options->host, error, place);
+    if (r == 0 && !place->tls && (options->ca || options->fingerprint)) {
+        return error_set(error, -EINVAL, "%s is not inside TLS: use https://", place->name);
+    }
+    place->ca = g_strdup(options->ca);
+    r = r == 0 && options->fingerprint ? read_fingerprint(options->fingerprint, error, place) : r;
+    return r < 0 ? r : read_token(options->token_file, error, place);
+}
+
+int client_new(const struct client_options *options, struct error *error,
+               struct client **ret_client)
+{
+    struct client *client = g_new0(struct client, 1);
+    int r = options->host ? choose_host(options, error, &client->place)
+                          : choose_socket(options, error, &client->place);
+
+    if (r < 0) {
+        client_free(client);
+        return r;
+    }
+    *ret_client = client;
+    return 0;
+}
+
+// Requests and replies
+// ---------------------------------------------------------------------
+
+static int explain(const struct client *client, int code, struct error *error)
+{
+    return code == -EAGAIN
+               ? error_set(error, -ETIMEDOUT, "%s: edged does not answer", client->place.name)
+               : error_set(error, code, "%s: %s", client->place.name, strerror(-code));
 }
 
 // Connects and sends a request, whose `headers` end in "\r\n" each.
-static int send_request(const char *path, const char *method, const char *page, const char *headers,
-                        const char *body, struct error *error)
+static int send_request(const struct client *client, const char *method, const char *page,
+                        const char *headers, const char *body, struct error *error,
+                        struct client_wire **ret_wire)
 {
-    _cleanup_(cleanup_close) int fd = connect_path(path, error);
-    g_autofree char *request = NULL;
-    ssize_t length;
+    const struct client_place *place = &client->place;
+    const char *host = place->socket ? "edged" : strstr(place->name, "://") + strlen("://");
+    _cleanup_(client_wire_cleanup) struct client_wire *wire = NULL;
+    int r = client_wire_open(place, TIMEOUT_S, error, &wire);
 
-    if (fd < 0) {
-        return TAKE_FD(fd);
+    if (r < 0) {
+        return r;
     }
-    request =
-        g_strdup_printf("%s %s HTTP/1.0\r\nHost: edged\r\n%s\r\n%s", method, page, headers, body);
-    length = (ssize_t)strlen(request);
-    if (TEMP_FAILURE_RETRY(send(fd, request, (size_t)length, MSG_NOSIGNAL)) != length) {
-        return io_error(path, error);
+    char *request = g_strdup_printf("%s %s HTTP/1.0\r\nHost: %s\r\n%s%s%s%s\r\n%s", method, page,
+                                    host, place->token ? "Authorization: Bearer " : "",
+                                    place->token ? place->token : "", place->token ? "\r\n" : "",
+                                    headers, body);
+    r = client_wire_send(wire, request);
+    explicit_bzero(request, strlen(request));
+    g_free(request);
+    if (r < 0) {
+        return explain(client, r, error);
     }
-    return TAKE_FD(fd);
+    *ret_wire = TAKE(wire);
+    return 0;
 }
 
 // Reads the head of a reply and not a byte of its body. Returns the status.
-static int read_head(int fd, const char *path, char head[HEAD_MAX_BYTES], struct error *error)
+static int read_head(const struct client *client, struct client_wire *wire,
+                     char head[HEAD_MAX_BYTES], struct error *error)
 {
     size_t used = 0;
     ssize_t count = 1;
     int status;
 
     while (count > 0 && (used < 4 || memcmp(head + used - 4, "\r\n\r\n", 4) != 0)) {
-        count = used + 1 < HEAD_MAX_BYTES ? receive(fd, head + used, 1) : 0;
+        count = used + 1 < HEAD_MAX_BYTES ? client_wire_receive(wire, head + used, 1) : 0;
         if (count < 0) {
-            return io_error(path, error);
+            return explain(client, (int)count, error);
         }
         used += (size_t)count;
     }
     head[used] = 0;
     if (count == 0 || sscanf(head, "HTTP/1.%*1[01] %3d", &status) != 1) {
         return error_set(error, -EPROTO, "%s: what listens there speaks no HTTP: is it edged?",
-                         path);
+                         client->place.name);
     }
     return status;
 }
 
-// Reads up to the end of the connection. The caller frees *ret_body.
-static int read_body(int fd, const char *path, const char *head, struct error *error,
-                     char **ret_body, size_t *ret_size)
+// How long the head says that the body is; SIZE_MAX: it does not.
+static size_t body_length(const char *head)
 {
-    const char *length = strcasestr(head, "\r\nContent-Length:");
+    static const char name[] = "\r\nContent-Length:";
+    const char *found = strcasestr(head, name);
+
+    return found ? strtoul(found + strlen(name), NULL, 10) : SIZE_MAX;
+}
+
+// Reads as much as the head says, or else up to the end of the connection. The caller frees
+// *ret_body.
+static int read_body(const struct client *client, struct client_wire *wire, const char *head,
+                     struct error *error, char **ret_body, size_t *ret_size)
+{
+    size_t length = body_length(head), size = 0, used = 0;
     _cleanup_(cleanup_free) char *body = NULL;
-    size_t size = 0, used = 0;
     ssize_t count = 1;
 
-    while (count > 0) {
+    while (count > 0 && used < length) {
         if (size - used < 2) {
             char *larger = size < REPLY_MAX_BYTES ? realloc(body, size + 65536) : NULL;
 
             if (!larger) {
-                return error_set(error, -ENOMEM, "%s: the reply is too long", path);
+                return error_set(error, -ENOMEM, "%s: the reply is too long", client->place.name);
             }
             body = larger;
             size += 65536;
         }
-        count = receive(fd, body + used, size - used - 1);
+        count = client_wire_receive(wire, body + used, size - used - 1);
         if (count < 0) {
-            return io_error(path, error);
+            return explain(client, (int)count, error);
         }
         used += (size_t)count;
     }
-    body[used] = 0;
-    if (length && strtoul(length + strlen("\r\nContent-Length:"), NULL, 10) != used) {
-        return error_set(error, -EPROTO, "%s: edged's reply is cut short", path);
+    if (length != SIZE_MAX && length != used) {
+        return error_set(error, -EPROTO, "%s: edged's reply is cut short", client->place.name);
     }
-    *ret_body = TAKE(body);
+    char *text = body ? TAKE(body) : malloc(1);
+    if (!text) {
+        return error_set(error, -ENOMEM, "out of memory");
+    }
+    text[used] = 0;
+    *ret_body = text;
     *ret_size = used;
     return 0;
 }
 
-// What edged says of a request that it refuses: the sentence of its JSON, or all of it. Borrowed
-// from either.
-static const char *find_sentence(const char *body, JsonObject **ret_reply)
+// What else there is to say of a refusal.
+static const char *find_hint(const struct client *client, int status)
 {
-    return client_parse(body, NULL, ret_reply) == 0 ? get_string(*ret_reply, "error") : body;
+    if (status != 401 || client->place.socket) {
+        return "";
+    }
+    return client->place.token ? ": it does not know this token"
+                               : ": give a token by --token-file or in " CLIENT_TOKEN_VARIABLE;
 }
 
-static int refused(const char *path, int status, const char *body, struct error *error)
+// Says what edged does of a request that it refuses: the sentence of its JSON, or all of it.
+static int refused(const struct client *client, int status, const char *body, struct error *error)
 {
     g_autoptr(JsonObject) reply = NULL;
+    const char *sentence =
+        client_parse(body, NULL, &reply) == 0 ? get_string(reply, "error") : body;
 
-    return error_set(error, status == 503 ? -EAGAIN : -EINVAL, "%s: edged refuses (%d): %.300s",
-                     path, status, find_sentence(body, &reply));
+    return error_set(error, status == 503 ? -EAGAIN : -EINVAL,
+                     "%s: edged answers with status %d: %.300s%s", client->place.name, status,
+                     sentence, find_hint(client, status));
 }
 
-static int ask(const char *path, const char *method, const char *page, const char *json,
+static int ask(const struct client *client, const char *method, const char *page, const char *json,
                int timeout_s, struct error *error, char **ret_body, size_t *ret_size)
 {
     g_autofree char *headers =
@@ -175,77 +316,92 @@ static int ask(const char *path, const char *method, const char *page, const cha
                                "Content-Length: %zu\r\n",
                                strlen(json))
              : g_strdup("");
-    _cleanup_(cleanup_close) int fd =
-        send_request(path, method, page, headers, json ? json : "", error);
+    _cleanup_(client_wire_cleanup) struct client_wire *wire = NULL;
     _cleanup_(cleanup_free) char *body = NULL;
-    g_autoptr(JsonObject) reply = NULL;
     char head[HEAD_MAX_BYTES];
-    int status, r;
+    int r = send_request(client, method, page, headers, json ? json : "", error, &wire), status;
 
-    if (fd < 0) {
-        return TAKE_FD(fd);
-    }
-    set_timeout(fd, timeout_s); // if that fails the timeout stays as it is
-    status = read_head(fd, path, head, error);
-    r = status < 0 ? status : read_body(fd, path, head, error, &body, ret_size);
     if (r < 0) {
         return r;
     }
-    if (status != 200 && json) {
-        return refused(path, status, body, error);
+    client_wire_set_timeout(wire, timeout_s);
+    status = read_head(client, wire, head, error);
+    r = status < 0 ? status : read_body(client, wire, head, error, &body, ret_size);
+    if (r < 0) {
+        return r;
     }
     if (status != 200) {
-        return error_set(error, -EPROTO, "%s: edged answers with status %d: %.300s", path, status,
-                         find_sentence(body, &reply));
+        return refused(client, status, body, error);
     }
     *ret_body = TAKE(body);
     return 0;
 }
 
-int client_get_bytes(const char *path, const char *page, struct error *error, char **ret_body,
-                     size_t *ret_size)
+int client_get_bytes(const struct client *client, const char *page, struct error *error,
+                     char **ret_body, size_t *ret_size)
 {
-    return ask(path, "GET", page, NULL, TIMEOUT_S, error, ret_body, ret_size);
+    return ask(client, "GET", page, NULL, TIMEOUT_S, error, ret_body, ret_size);
 }
 
-int client_get(const char *path, const char *page, struct error *error, char **ret_body)
-{
-    size_t size;
-
-    return client_get_bytes(path, page, error, ret_body, &size);
-}
-
-int client_post(const char *path, const char *page, struct error *error, char **ret_body)
+int client_get(const struct client *client, const char *page, struct error *error, char **ret_body)
 {
     size_t size;
 
-    return ask(path, "POST", page, NULL, POST_TIMEOUT_S, error, ret_body, &size);
+    return client_get_bytes(client, page, error, ret_body, &size);
 }
 
-int client_patch(const char *path, const char *page, const char *json, struct error *error,
-                 char **ret_body)
+int client_post(const struct client *client, const char *page, struct error *error, char **ret_body)
 {
     size_t size;
 
-    return ask(path, "PATCH", page, json, POST_TIMEOUT_S, error, ret_body, &size);
+    return ask(client, "POST", page, NULL, POST_TIMEOUT_S, error, ret_body, &size);
 }
 
-int client_open_stream(const char *path, const char *page, const char *last_id, struct error *error)
+int client_patch(const struct client *client, const char *page, const char *json,
+                 struct error *error, char **ret_body)
+{
+    size_t size;
+
+    return ask(client, "PATCH", page, json, POST_TIMEOUT_S, error, ret_body, &size);
+}
+
+int client_open_stream(const struct client *client, const char *page, const char *last_id,
+                       struct error *error, struct client_wire **ret_wire)
 {
     g_autofree char *header = last_id ? g_strdup_printf("Last-Event-ID: %s\r\n", last_id) : NULL;
-    _cleanup_(cleanup_close) int fd =
-        send_request(path, "GET", page, header ? header : "", "", error);
+    _cleanup_(client_wire_cleanup) struct client_wire *wire = NULL;
     _cleanup_(cleanup_free) char *body = NULL;
     char head[HEAD_MAX_BYTES];
-    int status = fd < 0 ? fd : read_head(fd, path, head, error);
-
-    if (status < 0 || status == 200) {
-        return status < 0 ? status : TAKE_FD(fd);
-    }
+    int r = send_request(client, "GET", page, header ? header : "", "", error, &wire), status;
     size_t size;
-    int r = read_body(fd, path, head, error, &body, &size);
 
-    return r < 0 ? r : refused(path, status, body, error);
+    if (r < 0) {
+        return r;
+    }
+    status = read_head(client, wire, head, error);
+    if (status == 200) {
+        *ret_wire = TAKE(wire);
+        return 0;
+    }
+    r = status < 0 ? status : read_body(client, wire, head, error, &body, &size);
+    return r < 0 ? r : refused(client, status, body, error);
+}
+
+int client_read_status(const struct client *client, struct error *error, JsonObject **ret_status)
+{
+    _cleanup_(cleanup_free) char *body = NULL;
+    int r = client_get(client, "/v1/status", error, &body);
+
+    return r < 0 ? r : client_parse(body, error, ret_status);
+}
+
+int client_get_status(const char *configured, struct error *error, JsonObject **ret_status)
+{
+    const struct client_options options = {.socket = configured};
+    _cleanup_(client_cleanup) struct client *client = NULL;
+    int r = client_new(&options, error, &client);
+
+    return r < 0 ? r : client_read_status(client, error, ret_status);
 }
 
 int client_parse(const char *text, struct error *error, JsonObject **ret_object)
@@ -260,40 +416,4 @@ int client_parse(const char *text, struct error *error, JsonObject **ret_object)
     }
     *ret_object = json_object_ref(json_node_get_object(root));
     return 0;
-}
-
-// The path of the control socket; NULL and "" as of client_get_status(). The caller frees it.
-static int find_socket(const char *configured, struct error *error, char **ret_path)
-{
-    _cleanup_(cleanup_free) char *path = NULL;
-    bool by_default = !configured || !configured[0];
-    int result = control_socket_path(by_default ? "" : configured, error, &path);
-
-    if (result == 0 && by_default && access(path, F_OK) < 0) {
-        return control_socket_path("/run/edged/control.sock", error, ret_path);
-    }
-    if (result == 0) {
-        *ret_path = TAKE(path);
-    }
-    return result;
-}
-
-int client_get_status(const char *configured, struct error *error, JsonObject **ret_status)
-{
-    _cleanup_(cleanup_free) char *path = NULL, *body = NULL;
-    int r = find_socket(configured, error, &path);
-
-    r = r < 0 ? r : client_get(path, "/v1/status", error, &body);
-    return r < 0 ? r : client_parse(body, error, ret_status);
-}
-
-int client_choose_socket(const char *config_path, const char *socket, struct error *error,
-                         char **ret_path)
-{
-    _cleanup_(cleanup_config) struct config *config = NULL;
-
-    if (config_path && !socket && config_load(config_path, stderr, &config) < 0) {
-        return error_set(error, -EINVAL, "%s does not name the socket to ask", config_path);
-    }
-    return find_socket(config ? config->control.socket : socket, error, ret_path);
 }

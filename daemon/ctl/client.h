@@ -1,48 +1,84 @@
-// Asks the running edged over its control socket: HTTP/1.0, one request a connection.
+// Asks the running edged, over its control socket or with --host over the network: HTTP/1.0, one
+// request a connection.
 #pragma once
 
-#include "config/base.h"
+#include "daemon/ctl/client_wire.h"
 
 #include <json-glib/json-glib.h>
 #include <stdbool.h>
 
-// GETs `page` ("/v1/status") from the control socket at `path` and stores the body, NUL-terminated,
-// in *ret_body; the caller free()s it. -ENOENT or -ECONNREFUSED: no edged listens there; -EACCES;
-// -ETIMEDOUT after 5 s; -EPROTO: the reply is no HTTP, cut short, or its status is not 200; each
-// with its sentence in `error`.
-int client_get(const char *path, const char *page, struct error *error, char **ret_body);
+struct client; // an edged, and how it is asked
+
+// What a command's options choose. Each may be NULL. Without `host` it is a control socket: that
+// of `socket`, else the one that the file `config_path` names, else that of a user's own edged if
+// it exists, or else the system's.
+struct client_options {
+    const char *config_path, *socket;
+    const char *host;             // "https://camera:9854", "camera"
+    const char *token_file;       // NULL: the token is CLIENT_TOKEN_VARIABLE's, if that is set
+    const char *ca, *fingerprint; // whom to trust: a file of CAs, the SHA-256 of a certificate
+};
+
+#define CLIENT_TOKEN_VARIABLE "EDGED_TOKEN"
+
+// The rows of struct client_options for a command's table, and what they are in its help.
+#define CLIENT_OPTIONS(options)                                                                    \
+    {"config", .text = &(options)->config_path}, {"socket", .text = &(options)->socket},           \
+        {"host", .text = &(options)->host}, {"token-file", .text = &(options)->token_file},        \
+        {"ca", .text = &(options)->ca},                                                            \
+    {                                                                                              \
+        "fingerprint", .text = &(options)->fingerprint                                             \
+    }
+#define CLIENT_SYNOPSIS "[--config FILE | --socket PATH | --host HOST]"
+#define CLIENT_HELP                                                                                \
+    "  --config FILE  the running edged's configuration, which names its control socket\n"         \
+    "  --socket PATH  the control socket, as `control.socket` in edged.conf\n"                     \
+    "  --host HOST    ask over the network instead: https://HOST:PORT, or HOST\n"                  \
+    "  --token-file FILE\n"                                                                        \
+    "                 a token of `edgectl token` for --host; else $" CLIENT_TOKEN_VARIABLE "\n"    \
+    "  --ca FILE      trust these CAs instead of the system's\n"                                   \
+    "  --fingerprint SHA256\n"                                                                     \
+    "                 trust the certificate that has it, and no other\n"
+
+// Reads what the options name, and asks nobody yet. -EINVAL: they are wrong, or do not go together,
+// with the sentence in `error`; mistakes in a configuration are said on standard error. The caller
+// client_free()s *ret_client.
+int client_new(const struct client_options *options, struct error *error,
+               struct client **ret_client);
+// Takes NULL.
+void client_free(struct client *client);
+void client_cleanup(struct client **client); // for _cleanup_
+
+// GETs `page` ("/v1/status") and stores the body, NUL-terminated, in *ret_body; the caller free()s
+// it. Errors of client_wire_open(); -ETIMEDOUT after 5 s; -EPROTO: the reply is no HTTP, or cut
+// short; -EAGAIN (503) and -EINVAL: edged refuses; each with its sentence in `error`.
+int client_get(const struct client *client, const char *page, struct error *error, char **ret_body);
 
 // The same for a body that is no text, of *ret_size bytes.
-int client_get_bytes(const char *path, const char *page, struct error *error, char **ret_body,
-                     size_t *ret_size);
+int client_get_bytes(const struct client *client, const char *page, struct error *error,
+                     char **ret_body, size_t *ret_size);
 
 // The same with a POST, that may take 60 s.
-int client_post(const char *path, const char *page, struct error *error, char **ret_body);
+int client_post(const struct client *client, const char *page, struct error *error,
+                char **ret_body);
 
-// The same with a PATCH, whose body is `json`; -EINVAL also for what edged refuses, with its
-// sentence.
-int client_patch(const char *path, const char *page, const char *json, struct error *error,
-                 char **ret_body);
+// The same with a PATCH, whose body is `json`.
+int client_patch(const struct client *client, const char *page, const char *json,
+                 struct error *error, char **ret_body);
 
 // GETs `page`, whose body does not end while edged runs, and reads the head of the reply. The
-// caller reads the body from the socket, and closes it. `last_id` is the id of the newest event
-// that was heard; NULL: none. Errors are those of client_get(), and -EINVAL: edged refuses the
-// request, for the reason in `error`.
-int client_open_stream(const char *path, const char *page, const char *last_id,
-                       struct error *error);
+// caller reads the body from *ret_wire, and client_wire_free()s it. `last_id` is the id of the
+// newest event that was heard; NULL: none. Errors are those of client_get().
+int client_open_stream(const struct client *client, const char *page, const char *last_id,
+                       struct error *error, struct client_wire **ret_wire);
 
 // The JSON object in a reply or an event; the caller json_object_unref()s it. -EPROTO: it is none.
 int client_parse(const char *text, struct error *error, JsonObject **ret_object);
-// The status of the edged whose key control.socket is `configured`; NULL and "" mean the socket of
-// a user's own edged if it exists, or else the system's. The caller json_object_unref()s it. Errors
-// of client_get() and client_parse().
+// The status, which the caller json_object_unref()s. Errors of client_get() and client_parse().
+int client_read_status(const struct client *client, struct error *error, JsonObject **ret_status);
+// The same of the edged whose key control.socket is `configured`; NULL and "" mean the socket of a
+// user's own edged if it exists, or else the system's.
 int client_get_status(const char *configured, struct error *error, JsonObject **ret_status);
-
-// What the options --config and --socket choose, either of which may be NULL: the second, else the
-// one that the file of the first names, else as above. -EINVAL also for a file with mistakes, which
-// are said on standard error.
-int client_choose_socket(const char *config_path, const char *socket, struct error *error,
-                         char **ret_path);
 
 // Members of JSON objects that edged sent. Those that are missing, because it is of another
 // version, show as empty, 0, false or NULL.

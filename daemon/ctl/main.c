@@ -20,7 +20,6 @@ static const struct command {
     {"status", "what the running edged does", ctl_status},
     {"top", "the same as it changes, with what it costs", ctl_top},
     {"reload", "have edged load its configuration again", ctl_reload},
-    {"snapshot", "a JPEG of a view", ctl_snapshot},
     {"set", "change settings of the running edged", ctl_set},
     {"unset", "let the configuration file count again", ctl_unset},
     {"diff", "what was set over the configuration file", ctl_diff},

@@ -12,39 +12,36 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SOCKET_HELP                                                                                \
-    "  --config FILE  the running edged's configuration, which names its control socket\n"         \
-    "  --socket PATH  the control socket, as `control.socket` in edged.conf\n"
-
 static const char set_usage[] =
-    "Usage: edgectl set [--keep] [--dry-run] [--json] [--config FILE | --socket PATH] "
-    "KEY=VALUE...\n"
+    "Usage: edgectl set [--keep] [--dry-run] [--json] " CLIENT_SYNOPSIS "\n"
+    "                   KEY=VALUE...\n"
     "Changes settings of the running edged, for example cameras.front.views.edges.gain=2, until "
     "the\n"
     "next reload or restart. All of them are taken, or none.\n"
     "\n"
     "  --keep         keep them over reloads and restarts, until `edgectl unset`\n"
     "  --dry-run      only say what would change, and what that costs\n"
-    "  --json         the reply as JSON; edgectl(1) explains the fields\n" SOCKET_HELP;
+    "  --json         the reply as JSON; edgectl(1) explains the fields\n" CLIENT_HELP;
 
 static const char unset_usage[] =
-    "Usage: edgectl unset [--dry-run] [--json] [--config FILE | --socket PATH] KEY...\n"
+    "Usage: edgectl unset [--dry-run] [--json] " CLIENT_SYNOPSIS "\n"
+    "                     KEY...\n"
     "Forgets settings of the running edged, kept ones as well: the file's values count again.\n"
     "\n"
     "  --dry-run      only say what would change, and what that costs\n"
-    "  --json         the reply as JSON; edgectl(1) explains the fields\n" SOCKET_HELP;
+    "  --json         the reply as JSON; edgectl(1) explains the fields\n" CLIENT_HELP;
 
 static const char diff_usage[] =
-    "Usage: edgectl diff [--all] [--json] [--config FILE | --socket PATH]\n"
+    "Usage: edgectl diff [--all] [--json] " CLIENT_SYNOPSIS "\n"
     "The settings of the running edged that differ from its configuration file, and where they "
     "are\n"
     "from.\n"
     "\n"
     "  --all          every key, and where its value is from\n"
-    "  --json         the reply as JSON; edgectl(1) explains the fields\n" SOCKET_HELP;
+    "  --json         the reply as JSON; edgectl(1) explains the fields\n" CLIENT_HELP;
 
 struct set_options {
-    const char *config_path, *socket;
+    struct client_options where;
     bool keep, dry_run, json, all;
 };
 
@@ -205,11 +202,12 @@ static void print_settings(JsonObject *reply)
 // Sends the patch, or asks for what is set if it is NULL, and prints the reply.
 static int ask(const struct set_options *options, const char *query, JsonObject *patch)
 {
-    _cleanup_(cleanup_free) char *path = NULL, *body = NULL;
+    _cleanup_(client_cleanup) struct client *client = NULL;
+    _cleanup_(cleanup_free) char *body = NULL;
     g_autoptr(JsonObject) reply = NULL;
     g_autofree char *page = NULL, *text = NULL;
     struct error error = {0};
-    int r = client_choose_socket(options->config_path, options->socket, &error, &path);
+    int r = client_new(&options->where, &error, &client);
 
     if (patch) {
         g_autoptr(JsonNode) root = json_node_init_object(json_node_alloc(), patch);
@@ -218,8 +216,8 @@ static int ask(const struct set_options *options, const char *query, JsonObject 
         page = g_strdup_printf("/v1/config?%s%s", query, options->dry_run ? "&dry_run=1" : "");
     }
     if (r == 0) {
-        r = patch ? client_patch(path, page, text, &error, &body)
-                  : client_get(path,
+        r = patch ? client_patch(client, page, text, &error, &body)
+                  : client_get(client,
                                options->all ? "/v1/config/settings?all=1" : "/v1/config/settings",
                                &error, &body);
     }
@@ -243,8 +241,7 @@ static int change(int argc, char **argv, const char *usage, bool is_unset)
     struct set_options set = {0};
     const struct command_option options[] = {{"dry-run", .flag = &set.dry_run},
                                              {"json", .flag = &set.json},
-                                             {"config", .text = &set.config_path},
-                                             {"socket", .text = &set.socket},
+                                             CLIENT_OPTIONS(&set.where),
                                              {is_unset ? NULL : "keep", .flag = &set.keep},
                                              {0}};
     const struct command_line line = {.command = argv[0],
@@ -276,11 +273,8 @@ int ctl_unset(int argc, char **argv)
 int ctl_diff(int argc, char **argv)
 {
     struct set_options diff = {0};
-    const struct command_option options[] = {{"all", .flag = &diff.all},
-                                             {"json", .flag = &diff.json},
-                                             {"config", .text = &diff.config_path},
-                                             {"socket", .text = &diff.socket},
-                                             {0}};
+    const struct command_option options[] = {
+        {"all", .flag = &diff.all}, {"json", .flag = &diff.json}, CLIENT_OPTIONS(&diff.where), {0}};
     const struct command_line line = {.command = "diff", .usage = diff_usage, .options = options};
     int status;
 

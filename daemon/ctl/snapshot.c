@@ -12,13 +12,12 @@
 #include <string.h>
 
 static const char usage[] =
-    "Usage: edgectl snapshot [--scale SCALE] [--config FILE | --socket PATH] [CAMERA/VIEW] FILE\n"
+    "Usage: edgectl snapshot [--scale SCALE] " CLIENT_SYNOPSIS "\n"
+    "                        [CAMERA/VIEW] FILE\n"
     "A JPEG of what a view shows now, also of one that nobody watches; by default of the first.\n"
     "FILE appears whole or not at all, \"-\" is standard output.\n"
     "\n"
-    "  --scale SCALE  1, 1/2, 1/4 or 1/8 of the width and height, default 1\n"
-    "  --config FILE  the running edged's configuration, which names its control socket\n"
-    "  --socket PATH  the control socket, as `control.socket` in edged.conf\n";
+    "  --scale SCALE  1, 1/2, 1/4 or 1/8 of the width and height, default 1\n" CLIENT_HELP;
 
 // "front/edges", "/front/edges", "edges"; NULL: the first view. g_free() the result.
 static char *make_page(const char *place, const char *scale)
@@ -65,18 +64,18 @@ static int write_file(const char *target, const char *bytes, size_t size, struct
 
 int ctl_snapshot(int argc, char **argv)
 {
-    const char *scale = "1", *config = NULL, *socket = NULL;
-    const struct command_option options[] = {{.name = "scale", .text = &scale},
-                                             {.name = "config", .text = &config},
-                                             {.name = "socket", .text = &socket},
-                                             {0}};
+    const char *scale = "1";
+    struct client_options where = {0};
+    const struct command_option options[] = {
+        {"scale", .text = &scale}, CLIENT_OPTIONS(&where), {0}};
     const struct command_line line = {.command = "snapshot",
                                       .usage = usage,
                                       .options = options,
                                       .argument_count = 1,
                                       .optional_count = 1,
                                       .takes = "a view, which may be left out, and a file"};
-    _cleanup_(cleanup_free) char *path = NULL, *bytes = NULL;
+    _cleanup_(client_cleanup) struct client *client = NULL;
+    _cleanup_(cleanup_free) char *bytes = NULL;
     struct error error = {0};
     size_t size;
     int status;
@@ -86,9 +85,9 @@ int ctl_snapshot(int argc, char **argv)
     }
     const char *place = argc - optind == 2 ? argv[optind] : NULL;
     g_autofree char *page = make_page(place, scale);
-    int r = client_choose_socket(config, socket, &error, &path);
+    int r = client_new(&where, &error, &client);
 
-    r = r < 0 ? r : client_get_bytes(path, page, &error, &bytes, &size);
+    r = r < 0 ? r : client_get_bytes(client, page, &error, &bytes, &size);
     r = r < 0 ? r : write_file(argv[argc - 1], bytes, size, &error);
     if (r < 0) {
         fprintf(stderr, "edgectl: %s\n", error.text);

@@ -12,22 +12,18 @@
 #include <string.h>
 
 static const char status_usage[] =
-    "Usage: edgectl status [--json] [--config FILE | --socket PATH]\n"
+    "Usage: edgectl status [--json] " CLIENT_SYNOPSIS "\n"
     "What the running edged does: its cameras, its mounts, their viewers and latency.\n"
     "\n"
-    "  --json         the whole status as JSON; edgectl(1) explains the fields\n"
-    "  --config FILE  the running edged's configuration, which names its control socket\n"
-    "  --socket PATH  the control socket, as `control.socket` in edged.conf\n";
+    "  --json         the whole status as JSON; edgectl(1) explains the fields\n" CLIENT_HELP;
 
 static const char reload_usage[] =
-    "Usage: edgectl reload [--json] [--config FILE | --socket PATH]\n"
+    "Usage: edgectl reload [--json] " CLIENT_SYNOPSIS "\n"
     "Has the running edged load its configuration again, as SIGHUP does, and waits for the "
     "verdict:\n"
     "errors and warnings go to standard error, and the exit status is 1 when it was refused.\n"
     "\n"
-    "  --json         the verdict as JSON; edgectl(1) explains the fields\n"
-    "  --config FILE  the running edged's configuration, which names its control socket\n"
-    "  --socket PATH  the control socket, as `control.socket` in edged.conf\n";
+    "  --json         the verdict as JSON; edgectl(1) explains the fields\n" CLIENT_HELP;
 
 static const char page_usage[] =
     "Usage: edgectl page [--json] [--config FILE | --socket PATH]\n"
@@ -305,15 +301,13 @@ struct question {
 // Asks the running edged, and prints its reply.
 static int ask(int argc, char **argv, const struct question *question)
 {
-    _cleanup_(cleanup_free) char *path = NULL, *body = NULL;
-    const char *config_path = NULL, *socket = NULL;
+    _cleanup_(client_cleanup) struct client *client = NULL;
+    _cleanup_(cleanup_free) char *body = NULL;
+    struct client_options where = {0};
     g_autoptr(JsonObject) reply = NULL;
     struct error error = {0};
     bool json = false;
-    const struct command_option options[] = {{"json", .flag = &json},
-                                             {"config", .text = &config_path},
-                                             {"socket", .text = &socket},
-                                             {0}};
+    const struct command_option options[] = {{"json", .flag = &json}, CLIENT_OPTIONS(&where), {0}};
     const struct command_line line = {
         .command = argv[0], .usage = question->usage, .options = options};
     int status;
@@ -321,10 +315,10 @@ static int ask(int argc, char **argv, const struct question *question)
     if (!command_line_parse(&line, argc, argv, &status)) {
         return status;
     }
-    int r = client_choose_socket(config_path, socket, &error, &path);
+    int r = client_new(&where, &error, &client);
     if (r == 0) {
-        r = question->posted ? client_post(path, question->page, &error, &body)
-                             : client_get(path, question->page, &error, &body);
+        r = question->posted ? client_post(client, question->page, &error, &body)
+                             : client_get(client, question->page, &error, &body);
     }
     r = r < 0 ? r : client_parse(body, &error, &reply);
     if (r < 0) {

@@ -31,21 +31,22 @@
 #define LEAVE_SCREEN "\033[?25h\033[?1049l"
 
 static const char usage[] =
-    "Usage: edgectl top [-b | --json] [-n COUNT] [-d SECONDS] [--config FILE | --socket PATH]\n"
+    "Usage: edgectl top [-b | --json] [-n COUNT] [-d SECONDS]\n"
+    "                   " CLIENT_SYNOPSIS "\n"
     "What the running edged does and what it costs, once a second. `q` ends it.\n"
     "\n"
-    "  -b, --batch           print one table after the other; so it does where standard output\n"
-    "                        is not a terminal, then once without -n\n"
-    "      --json            a line of JSON each time instead; edgectl(1) explains the fields\n"
-    "  -n, --iterations N    end after so many\n"
-    "  -d, --delay SECONDS   between two; 1 without it\n"
-    "      --config FILE     the running edged's configuration, which names its control socket\n"
-    "      --socket PATH     the control socket, as `control.socket` in edged.conf\n";
+    "  -b, --batch    print one table after the other; so it does where standard output is\n"
+    "                 not a terminal, then once without -n\n"
+    "  --json         a line of JSON each time instead; edgectl(1) explains the fields\n"
+    "  -n, --iterations N\n"
+    "                 end after so many\n"
+    "  -d, --delay SECONDS\n"
+    "                 between two; 1 without it\n" CLIENT_HELP;
 
 static const char *const steps[] = {"capture", "compute", "encode", "link", "capture_to_rtp"};
 
 struct top {
-    char *socket;            // owned
+    struct client *client;   // owned
     int delay_s, iterations; // 0: no end
     bool batch, json;
     JsonObject *before; // owned; the status read last, NULL: none yet
@@ -423,7 +424,7 @@ static int read_status(struct top *top, struct error *error, JsonNode **ret_show
 {
     JsonObject *now = NULL;
     int64_t now_ns = clock_now_ns();
-    int r = client_get_status(top->socket, error, &now);
+    int r = client_read_status(top->client, error, &now);
 
     if (r < 0) {
         return r;
@@ -515,15 +516,14 @@ static void run_on_terminal(struct top *top)
 int ctl_top(int argc, char **argv)
 {
     struct top top = {.delay_s = DELAY_S};
-    const char *config_path = NULL, *socket = NULL;
+    struct client_options where = {0};
     struct error error = {0};
     const struct command_option options[] = {
         {"batch", 'b', .flag = &top.batch},
         {"json", .flag = &top.json},
         {"iterations", 'n', .number = &top.iterations, .minimum = 1, .maximum = ITERATIONS_MAX},
         {"delay", 'd', .number = &top.delay_s, .minimum = 1, .maximum = DELAY_S_MAX},
-        {"config", .text = &config_path},
-        {"socket", .text = &socket},
+        CLIENT_OPTIONS(&where),
         {0}};
     const struct command_line line = {.command = "top", .usage = usage, .options = options};
     int status;
@@ -535,7 +535,7 @@ int ctl_top(int argc, char **argv)
     top.batch |= top.json || !on_terminal;
     top.iterations = !on_terminal && top.iterations == 0 ? 1 : top.iterations;
     interrupt_watch();
-    int r = client_choose_socket(config_path, socket, &error, &top.socket);
+    int r = client_new(&where, &error, &top.client);
     if (r == 0 && top.batch) {
         r = run_batch(&top, &error);
     } else if (r == 0) {
@@ -545,6 +545,6 @@ int ctl_top(int argc, char **argv)
         fprintf(stderr, "edgectl: %s\n", error.text);
     }
     forget(&top);
-    free(top.socket);
+    client_free(top.client);
     return r < 0 ? 1 : 0;
 }

@@ -13,7 +13,6 @@
 #include <glib-unix.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #define SILENCE_S 45
 #define RETRY_MS 500
@@ -23,36 +22,39 @@
 #define EXEC_TIMEOUT_S_MAX 3600
 
 static const char usage[] =
-    "Usage: edgectl watch [OPTION]... [--exec PROGRAM [ARGUMENT]...]\n"
+    "Usage: edgectl watch [OPTION]... " CLIENT_SYNOPSIS "\n"
+    "                     [--exec PROGRAM [ARGUMENT]...]\n"
     "Motion in the cameras' regions, a line for each beginning and end, as it happens.\n"
     "\n"
-    "  --json            each as one line of JSON; edged(8) explains the fields\n"
-    "  --camera NAME     only of this camera\n"
-    "  --region NAME     only of regions of this name\n"
-    "  --reconnect-s N   how long edged may be away before it is gone, 0 to 86400; 60\n"
-    "  --config FILE     the running edged's configuration, which names its control socket\n"
-    "  --socket PATH     the control socket, as `control.socket` in edged.conf\n"
-    "  --exec-timeout N  seconds that a program may take, 1 to 3600; 30\n"
+    "  --json         each as one line of JSON; edged(8) explains the fields\n"
+    "  --camera NAME  only of this camera\n"
+    "  --region NAME  only of regions of this name\n"
+    "  --reconnect-s N\n"
+    "                 how long edged may be away before it is gone, 0 to 86400; 60\n"
+    "  --exec-timeout N\n"
+    "                 seconds that a program may take, 1 to 3600; 30\n"
     "  --exec PROGRAM [ARGUMENT]...\n"
-    "                    run it for each event, which is in its environment (edgectl(1)); the\n"
-    "                    last option, as all that follows is the program's\n";
+    "                 run it for each event, which is in its environment (edgectl(1)); the\n"
+    "                 last option, as all that follows is the program's\n" CLIENT_HELP;
 
 struct watch {
     // The command line.
-    const char *config, *socket, *camera, *region; // NULL: not given
+    struct client_options where;
+    const char *camera, *region; // NULL: not given
     bool json;
     int reconnect_s, exec_timeout_s;
     char **command; // the program and its arguments; NULL: none
 
-    char *path, *page;               // of the control socket, and what is asked there; owned
-    struct event_programs *programs; // owned; NULL: none
-    GMainLoop *loop;                 // owned
-    int fd;                          // -1: not connected
-    guint readable, silence, retry;  // GLib source ids; 0: none
-    GString *text;                   // owned; bytes of a line that has not ended
-    char *last_id;                   // owned; of the last event; NULL: none
-    gint64 lost_us;                  // when the connection was lost
-    int result;                      // why the loop ended
+    struct client *client;                 // owned
+    char *page;                            // what it is asked; owned
+    struct event_programs *programs;       // owned; NULL: none
+    GMainLoop *loop;                       // owned
+    struct client_wire *wire;              // owned; NULL: not connected
+    guint readable, first, silence, retry; // GLib source ids; 0: none
+    GString *text;                         // owned; bytes of a line that has not ended
+    char *last_id;                         // owned; of the last event; NULL: none
+    gint64 lost_us;                        // when the connection was lost
+    int result;                            // why the loop ended
     struct error error;
 };
 
@@ -128,56 +130,18 @@ static void end(struct watch *watch, int result)
 static void disconnect(struct watch *watch)
 {
     g_clear_handle_id(&watch->readable, g_source_remove);
+    g_clear_handle_id(&watch->first, g_source_remove);
     g_clear_handle_id(&watch->silence, g_source_remove);
-    if (watch->fd >= 0) {
-        close(watch->fd);
-    }
-    watch->fd = -1;
+    client_wire_free(TAKE(watch->wire));
 }
 
-static gboolean on_readable(gint fd, GIOCondition condition, gpointer data);
 static gboolean on_silence(gpointer data);
+static gboolean on_retry(gpointer data);
 
 static void heard(struct watch *watch)
 {
     g_clear_handle_id(&watch->silence, g_source_remove);
     watch->silence = g_timeout_add_seconds(SILENCE_S, on_silence, watch);
-}
-
-static int connect_to_edged(struct watch *watch, struct error *error)
-{
-    watch->fd = client_open_stream(watch->path, watch->page, watch->last_id, error);
-    if (watch->fd < 0) {
-        return watch->fd;
-    }
-    g_string_truncate(watch->text, 0);
-    watch->readable = g_unix_fd_add(watch->fd, G_IO_IN, on_readable, watch);
-    heard(watch);
-    return 0;
-}
-
-static gboolean on_retry(gpointer data)
-{
-    struct watch *watch = data;
-    struct error error = {0};
-    int away_s, r = connect_to_edged(watch, &error);
-
-    away_s = (int)((g_get_monotonic_time() - watch->lost_us) / G_USEC_PER_SEC);
-    if (r < 0 && r != -EINVAL && away_s < watch->reconnect_s) {
-        return G_SOURCE_CONTINUE;
-    }
-    watch->retry = 0;
-    if (r == 0) {
-        fputs("edgectl: edged is back\n", stderr);
-    } else if (r == -EINVAL) {
-        watch->error = error;
-        end(watch, r);
-    } else {
-        error_set(&watch->error, -ETIMEDOUT, "edged has been away for %d s: %s", away_s,
-                  error.text);
-        end(watch, -ETIMEDOUT);
-    }
-    return G_SOURCE_REMOVE;
 }
 
 static void lose(struct watch *watch, const char *how)
@@ -211,24 +175,10 @@ static int take_line(struct watch *watch, const char *line)
                                             : 0; // its name, or a sign of life
 }
 
-static gboolean on_readable(gint fd, GIOCondition condition, gpointer data)
+static int take_lines(struct watch *watch)
 {
-    struct watch *watch = data;
-    char bytes[4096];
-    ssize_t count = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
     const char *line_end;
 
-    (void)condition;
-    if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
-        return G_SOURCE_CONTINUE;
-    }
-    if (count <= 0) {
-        watch->readable = 0;
-        lose(watch, "edged ended the stream");
-        return G_SOURCE_REMOVE;
-    }
-    heard(watch);
-    g_string_append_len(watch->text, bytes, count);
     while ((line_end = strchr(watch->text->str, '\n'))) {
         gssize length = line_end - watch->text->str;
         g_autofree char *line = g_strndup(watch->text->str, length);
@@ -236,11 +186,87 @@ static gboolean on_readable(gint fd, GIOCondition condition, gpointer data)
 
         g_string_erase(watch->text, 0, length + 1);
         if (r < 0) {
-            end(watch, r);
-            break;
+            return r;
         }
     }
+    return 0;
+}
+
+// Takes all that is there.
+static void read_events(struct watch *watch)
+{
+    char bytes[4096];
+    ssize_t count;
+
+    while ((count = client_wire_receive(watch->wire, bytes, sizeof bytes)) > 0) {
+        heard(watch);
+        g_string_append_len(watch->text, bytes, count);
+        int r = take_lines(watch);
+
+        if (r < 0) {
+            end(watch, r);
+            return;
+        }
+    }
+    if (count != -EAGAIN) {
+        lose(watch, "edged ended the stream");
+    }
+}
+
+static gboolean on_readable(gint fd, GIOCondition condition, gpointer watch)
+{
+    (void)fd, (void)condition;
+    read_events(watch);
     return G_SOURCE_CONTINUE;
+}
+
+// What came with the head of the reply does not make the socket readable any more.
+static gboolean on_first(gpointer data)
+{
+    struct watch *watch = data;
+
+    watch->first = 0;
+    read_events(watch);
+    return G_SOURCE_REMOVE;
+}
+
+static int connect_to_edged(struct watch *watch, struct error *error)
+{
+    int r = client_open_stream(watch->client, watch->page, watch->last_id, error, &watch->wire);
+
+    if (r < 0) {
+        return r;
+    }
+    g_string_truncate(watch->text, 0);
+    watch->readable =
+        g_unix_fd_add(client_wire_stop_waiting(watch->wire), G_IO_IN, on_readable, watch);
+    watch->first = g_idle_add(on_first, watch);
+    heard(watch);
+    return 0;
+}
+
+static gboolean on_retry(gpointer data)
+{
+    struct watch *watch = data;
+    struct error error = {0};
+    int away_s, r = connect_to_edged(watch, &error);
+
+    away_s = (int)((g_get_monotonic_time() - watch->lost_us) / G_USEC_PER_SEC);
+    if (r < 0 && r != -EINVAL && away_s < watch->reconnect_s) {
+        return G_SOURCE_CONTINUE;
+    }
+    watch->retry = 0;
+    if (r == 0) {
+        fputs("edgectl: edged is back\n", stderr);
+    } else if (r == -EINVAL) {
+        watch->error = error;
+        end(watch, r);
+    } else {
+        error_set(&watch->error, -ETIMEDOUT, "edged has been away for %d s: %s", away_s,
+                  error.text);
+        end(watch, -ETIMEDOUT);
+    }
+    return G_SOURCE_REMOVE;
 }
 
 static char *make_page(const struct watch *watch)
@@ -268,7 +294,6 @@ static int run_loop(struct watch *watch)
     watch->loop = g_main_loop_new(NULL, FALSE);
     watch->text = g_string_new(NULL);
     watch->page = make_page(watch);
-    watch->fd = -1;
     term = g_unix_signal_add(SIGTERM, on_stop_signal, watch->loop);
     interrupt = g_unix_signal_add(SIGINT, on_stop_signal, watch->loop);
     watch->result = connect_to_edged(watch, &watch->error);
@@ -289,10 +314,10 @@ static int run_loop(struct watch *watch)
 
 static int follow(struct watch *watch)
 {
-    int r = client_choose_socket(watch->config, watch->socket, &watch->error, &watch->path);
+    int r = client_new(&watch->where, &watch->error, &watch->client);
 
     r = r < 0 ? r : run_loop(watch);
-    free(watch->path);
+    client_free(watch->client);
     if (ferror(stdout)) {
         return 1; // main() says what is wrong with the output
     }
@@ -321,8 +346,7 @@ int ctl_watch(int argc, char **argv)
         {"json", .flag = &watch.json},
         {"camera", .text = &watch.camera},
         {"region", .text = &watch.region},
-        {"config", .text = &watch.config},
-        {"socket", .text = &watch.socket},
+        CLIENT_OPTIONS(&watch.where),
         {"reconnect-s", .number = &watch.reconnect_s, .maximum = RECONNECT_S_MAX},
         {"exec-timeout", .number = &watch.exec_timeout_s, .minimum = 1,
          .maximum = EXEC_TIMEOUT_S_MAX},

@@ -210,6 +210,8 @@ static int get_from_peer(const struct fixture *fixture, const char *reply, struc
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct peer peer = {.fd = socket(AF_UNIX, SOCK_STREAM, 0), .reply = reply};
+    const struct client_options options = {.socket = fixture->path};
+    _cleanup_(client_cleanup) struct client *client = NULL;
     _cleanup_(cleanup_free) char *body = NULL;
     GThread *thread;
     int result;
@@ -218,7 +220,8 @@ static int get_from_peer(const struct fixture *fixture, const char *reply, struc
     assert_int_equal(bind(peer.fd, (struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(listen(peer.fd, 1), 0);
     thread = g_thread_new("peer", answer, &peer);
-    result = client_get(fixture->path, "/v1/status", error, &body);
+    result = client_new(&options, error, &client);
+    result = result < 0 ? result : client_get(client, "/v1/status", error, &body);
     g_thread_join(thread);
     close(peer.fd);
     unlink(fixture->path);
@@ -232,19 +235,22 @@ TEST(test_replies_that_are_no_good_are_told_apart, setup, teardown)
 {
     static const struct {
         const char *reply, *sentence;
+        int result;
     } bad[] = {
-        {"", "speaks no HTTP"},
-        {"SSH-2.0-OpenSSH_9.2\r\n\r\n", "speaks no HTTP"},
-        {"HTTP/1.1 404 Not Found\r\n\r\n{\"error\": \"no such page\"}", "status 404: no such page"},
-        {"HTTP/1.1 404 Not Found\r\n\r\nnowhere", "status 404: nowhere"},
-        {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n{}", "cut short"},
+        {"", "speaks no HTTP", -EPROTO},
+        {"SSH-2.0-OpenSSH_9.2\r\n\r\n", "speaks no HTTP", -EPROTO},
+        {"HTTP/1.1 404 Not Found\r\n\r\n{\"error\": \"no such page\"}", "status 404: no such page",
+         -EINVAL},
+        {"HTTP/1.1 404 Not Found\r\n\r\nnowhere", "status 404: nowhere", -EINVAL},
+        {"HTTP/1.1 503 Service Unavailable\r\n\r\nfull", "status 503: full", -EAGAIN},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n{}", "cut short", -EPROTO},
     };
     struct fixture *fixture = *state;
 
     for (size_t i = 0; i < ARRAY_LENGTH(bad); i++) {
         struct error error = {0};
 
-        assert_int_equal(get_from_peer(fixture, bad[i].reply, &error), -EPROTO);
+        assert_int_equal(get_from_peer(fixture, bad[i].reply, &error), bad[i].result);
         assert_non_null(strstr(error.text, bad[i].sentence));
     }
     assert_int_equal(get_from_peer(fixture, "HTTP/1.1 200 OK\r\n\r\n{}", NULL), 0);

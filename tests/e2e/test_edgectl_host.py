@@ -1,0 +1,160 @@
+"""edgectl on another machine: the same commands over TCP, with a token, inside TLS, and what it does
+not tell or trust."""
+
+import json
+import socket
+import subprocess
+import threading
+
+import pytest
+
+import daemon
+from ports import free_port
+from test_events import FAKE_CAMERA, REGIONS, listen, toggle  # noqa: F401
+from test_http import make_certificate, write_users
+
+KEY = "cameras.front.views.edges.gain"
+
+
+@pytest.fixture
+def serve(edged, tmp_path):
+    """An edged with HTTP at .host, and the tokens of a viewer and an operator in files of these names."""
+
+    def start(tls=True, **extra):
+        for role in ("viewer", "operator"):
+            token = run("token", "--file", tmp_path / "rtsp.tokens", "--role", role, role).stdout
+            (tmp_path / role).write_text(token)
+        write_users(tmp_path / "rtsp.users", otto="viewer")
+        port, camera = free_port(), daemon.camera("front", width=320, height=240, regions=REGIONS)
+        server = edged([camera], **extra, settings={
+            "http": {"port": port, "tls": tls},
+            "rtsp": {"users": str(tmp_path / "rtsp.users"), "tokens": str(tmp_path / "rtsp.tokens"),
+                     **(make_certificate(tmp_path, "cam") if tls else {})}})
+        server.host = f"{'https' if tls else 'http'}://127.0.0.1:{port}"
+        server.tokens = tmp_path
+        server.ca = tmp_path / "cam.crt"
+        return server
+
+    return start
+
+
+def run(*arguments, check=True, **environment):
+    return subprocess.run([daemon.EDGECTL, *map(str, arguments)], capture_output=True, text=True,
+                          check=check, env=daemon.environment(**environment),
+                          timeout=daemon.PATIENCE_S)
+
+
+def at(server, role="operator"):
+    return ["--host", server.host, "--ca", server.ca, "--token-file", server.tokens / role]
+
+
+def refusal(*arguments, **environment):
+    """What edgectl says of a command that fails."""
+    result = run(*arguments, check=False, **environment)
+    assert result.returncode == 1 and not result.stdout, result
+    return result.stderr
+
+
+def test_commands_do_inside_tls_what_they_do_over_the_socket(serve, tmp_path):
+    server = serve()
+    server.wait_camera("front", lambda c: c["state"] == "live")
+    assert json.loads(run("status", "--json", *at(server)).stdout)["http"] == server.host
+    assert "front" in run("top", "-b", *at(server)).stdout
+    run("snapshot", *at(server), "front/edges", tmp_path / "edges.jpg")
+    assert (tmp_path / "edges.jpg").read_bytes().endswith(b"\xff\xd9")
+    assert run("set", *at(server), f"{KEY}=2").stdout.startswith(f"{KEY}: 1.0 -> 2.0")
+    assert KEY in run("diff", *at(server)).stdout
+    assert run("unset", *at(server), KEY).stdout.startswith(f"{KEY}: 2.0 -> 1.0")
+    assert "configuration reloaded" in run("reload", *at(server)).stdout
+
+
+def test_events_are_watched_inside_tls(serve, listen):
+    server = serve(EDGED_CAMERA_PROGRAM=FAKE_CAMERA, FAKE_CAMERA="motion")
+    server.wait_camera("front", lambda c: c["state"] == "live" and len(c["regions"]) == 2)
+    watch = listen(daemon.EDGECTL, "watch", "--reconnect-s", 0, *at(server, "viewer"))
+    for number in range(2):
+        toggle(server)
+        watch.wait("began" if number == 0 else "ended")
+    server.stop()
+    watch.wait("edged ended the stream")
+    assert watch.process.wait(daemon.PATIENCE_S) == 1
+
+
+def test_a_token_may_do_what_its_role_may(serve):
+    server = serve()
+    assert "status 403" in refusal("set", *at(server, "viewer"), f"{KEY}=2")
+    assert "status 403" in refusal("reload", *at(server, "viewer"))
+    assert server.status()["cameras"][0]["name"] == "front"
+
+
+def test_without_a_token_or_with_a_wrong_one_nothing_is_told(serve, tmp_path):
+    server = serve()
+    trusted = ["--host", server.host, "--ca", server.ca]
+    assert "give a token" in refusal("status", *trusted)
+    (tmp_path / "wrong").write_text("0" * 64 + "\n")
+    for command in (["status"], ["watch"], ["set", f"{KEY}=2"]):
+        said = refusal(*command, *at(server, "wrong"))
+        assert "does not know this token" in said and "0000" not in said
+    assert "has no token" in refusal("status", *trusted, "--token-file", server.ca)
+    token = (tmp_path / "viewer").read_text().strip()
+    assert run("status", *trusted, EDGED_TOKEN=token).stdout
+    # A file that is named counts, and not the variable.
+    assert "does not know" in refusal("status", *at(server, "wrong"), EDGED_TOKEN=token)
+
+
+def test_a_certificate_is_trusted_by_its_ca_or_its_fingerprint_alone(serve, tmp_path):
+    server = serve()
+    token = ["--host", server.host, "--token-file", tmp_path / "viewer"]
+    fingerprint = server.status()["certificate"]["fingerprint"]
+    said = refusal("status", *token)
+    assert "NOT trusted" in said and fingerprint.removeprefix("SHA-256 ") in said
+    assert run("status", *token, "--fingerprint", fingerprint).stdout
+    bare = fingerprint.removeprefix("SHA-256 ").replace(":", "").lower()
+    assert run("status", *token, "--fingerprint", bare).stdout
+    other = ("1" if bare[0] == "0" else "0") + bare[1:]
+    assert "not that of --fingerprint" in refusal("status", *token, "--fingerprint", other)
+    assert "allowed are 64" in refusal("status", *token, "--fingerprint", bare[2:])
+    # Of a CA that is trusted, for another name.
+    named = server.host.replace("127.0.0.1", "localhost")
+    assert "does not match" in refusal("status", "--host", named, *at(server)[2:])
+
+
+def test_a_token_is_not_sent_before_the_certificate_is_known(serve, tmp_path):
+    """Neither in the clear to another machine, for which this one's own address stands."""
+    server = serve()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        heard = bytearray()
+
+        def listen():
+            with listener.accept()[0] as client:
+                heard.extend(client.recv(65536))
+
+        thread = threading.Thread(target=listen)
+        thread.start()
+        refusal("status", "--host", f"https://127.0.0.1:{listener.getsockname()[1]}",
+                "--token-file", tmp_path / "viewer")
+        thread.join(daemon.PATIENCE_S)
+    assert heard[0] == 22 and b"Bearer" not in heard  # a handshake record
+    assert server.status()["logins"] == {"failed": 0, "throttled": 0}
+
+
+def test_this_machine_is_asked_in_the_clear(serve):
+    server = serve(tls=False)
+    plain = ["--token-file", server.tokens / "operator"]
+    for host in (server.host, server.host.removeprefix("http://"), server.host + "/"):
+        assert run("status", "--host", host, *plain).stdout
+    assert run("set", "--host", server.host, *plain, f"{KEY}=2").stdout
+
+
+@pytest.mark.parametrize("arguments, sentence", [
+    (["--host", "ftp://camera"], "--host ftp://camera: allowed are"),
+    (["--host", "camera:port"], "allowed are"),
+    (["--host", "https://camera/status"], "allowed are"),
+    (["--host", "camera", "--socket", "/run/edged/control.sock"], "does not go with"),
+    (["--token-file", "token"], "go with --host"),
+    (["--host", "http://camera", "--fingerprint", "00" * 32], "is not inside TLS"),
+    (["--host", "camera", "--token-file", "/nowhere"], "--token-file: "),
+    (["--host", "https://127.0.0.1:9", "--ca", "/nowhere"], "refused"),
+])
+def test_options_that_make_no_sense_are_refused(arguments, sentence):
+    assert sentence in refusal("status", *arguments)
