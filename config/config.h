@@ -353,9 +353,20 @@ struct config {
         char *socket; // path of the control socket; "" means $XDG_RUNTIME_DIR/edged/control.sock
                       // for a user, /run/edged/control.sock for a service
     } control;
+    struct {
+        char *path;       // absolute; "": `clips` where edged keeps its state
+        char *max_size;   // config_read_size(); "": no limit
+        char *min_free;   // the same; "": a tenth of the file system, at least 1 GB
+        int max_age_days; // 0: no limit
+    } storage;
     struct config_camera *cameras;
     size_t camera_count;
 };
+
+#define CONFIG_STORAGE_PATH_SIZE 1000
+// Reads a size, a whole number of bytes with or without one of the letters k, M, G and T: "16G" is
+// 16,000,000,000. -EINVAL if it is none, or more than 10^18.
+int config_read_size(const char *text, uint64_t *ret_bytes);
 
 // Addresses that only this machine reaches, for messages, and whether `address` is one.
 #define CONFIG_LOOPBACK "127.0.0.0/8, ::1 or localhost"

@@ -251,6 +251,7 @@ static const struct schema_key root_keys[] = {
     {"rtsp", SCHEMA_GROUP, .group = &schema_rtsp, .help = "The streams' server."},
     {"control", SCHEMA_GROUP, .group = &schema_control, .help = "The status socket."},
     {"http", SCHEMA_GROUP, .group = &schema_http, .help = "Status and metrics over TCP."},
+    {"storage", SCHEMA_GROUP, .group = &schema_storage, .help = "Where clips are kept."},
     {"cameras", SCHEMA_LIST, .offset = offsetof(struct config, cameras), .minimum = 0,
      .maximum = 64, .count_offset = offsetof(struct config, camera_count), .group = &schema_camera,
      .default_note = "one camera \"front\"", .help = "The cameras."},

@@ -83,6 +83,7 @@ extern const struct schema_group schema_kernels;
 extern const struct schema_group schema_rtsp;
 extern const struct schema_group schema_control;
 extern const struct schema_group schema_http;
+extern const struct schema_group schema_storage;
 
 // The key of that name, or NULL.
 const struct schema_key *schema_find_key(const struct schema_group *group, const char *name);

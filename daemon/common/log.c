@@ -29,6 +29,7 @@ static const char *const message_ids[LOG_EVENT_COUNT] = {
     [LOG_EVENT_MOTION_STARTED] = "46820a6b72f64345add212fd1b5c3727",
     [LOG_EVENT_MOTION_ENDED] = "b73060563b314ac080d4318b30856d9e",
     [LOG_EVENT_LOGIN] = "efe8d7898b3d4c9fbd6db9a2287adde4",
+    [LOG_EVENT_RECORDER] = "8051277b5ca24cbdb76bf5af1aaecb42",
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

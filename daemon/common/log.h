@@ -19,7 +19,8 @@ enum log_event {
     LOG_EVENT_VIEWER,         // a viewer came or went
     LOG_EVENT_MOTION_STARTED, // something moves in a region
     LOG_EVENT_MOTION_ENDED,
-    LOG_EVENT_LOGIN, // an address has sent a wrong password, or too many
+    LOG_EVENT_LOGIN,    // an address has sent a wrong password, or too many
+    LOG_EVENT_RECORDER, // the recorder has ended, or is there again
     LOG_EVENT_COUNT,
 };
 

@@ -9,6 +9,7 @@
 #include "daemon/front/front_status.h"
 #include "daemon/front/http/routes.h"
 #include "daemon/front/live.h"
+#include "daemon/front/record/recorder.h"
 #include "daemon/front/reload.h"
 #include "daemon/front/supervise/process.h"
 
@@ -31,6 +32,7 @@ struct front {
     struct account *account;       // owned
     struct rtsp_server *server;    // owned
     struct front_network network;  // the control API
+    struct recorder *recorder;     // owned
     GPtrArray *cameras;            // owned struct front_camera, in the order of the configuration
     struct tuning tuning;
     GMainLoop *loop;
@@ -389,6 +391,7 @@ static int open_addresses(struct front *front, struct error *error)
                                         .describe_config = describe_config,
                                         .change_config = change_config,
                                         .view_status = write_view_status,
+                                        .recorder = front->recorder,
                                         .context = front};
     int r = rtsp_server_new(front->config, front->account, error, &front->server);
 
@@ -436,6 +439,8 @@ int front_new(struct config *config, struct live *live, struct error *error,
     front->loop = g_main_loop_new(NULL, FALSE);
     front->tuning = (struct tuning){.set_blocks = set_blocks, .context = front};
     front->started_ns = clock_now_ns();
+    front->recorder = recorder_new(&(struct recorder_events){.context = front});
+    recorder_configure(front->recorder, config);
     add_sources(front);
 
     int status = build(front, error);
@@ -458,7 +463,7 @@ static bool is_stopped(const struct front *front)
             return false;
         }
     }
-    return true;
+    return recorder_is_stopped(front->recorder);
 }
 
 static gboolean on_wake_up(gpointer data)
@@ -478,6 +483,7 @@ static bool stop(struct front *front)
     }
     rtsp_server_close(front->server);
     control_stop(front->network.control);
+    recorder_stop(front->recorder);
     bool ended;
     while (!(ended = is_stopped(front)) && clock_now_ns() < deadline_ns) {
         g_main_context_iteration(NULL, TRUE);
@@ -503,6 +509,7 @@ void front_free(struct front *front)
     remove_sources(front);
     g_ptr_array_unref(front->cameras); // this reports motion that ends with a camera
     front_network_finish(&front->network);
+    recorder_free(front->recorder);
     rtsp_server_free(front->server);
     account_free(front->account);
     free(front->program);

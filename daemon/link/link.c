@@ -129,10 +129,17 @@ static int queue_append(struct link *link, bool jpeg, const struct iovec *pieces
     return 0;
 }
 
+// Whether it has room of its own in the queue.
+static bool is_event(enum link_type type)
+{
+    return type == LINK_EVENT || (type >= RECORD_STORAGE && type <= RECORD_TRIAL &&
+                                  type != RECORD_UNIT && type != RECORD_PICTURE);
+}
+
 static int send_locked(struct link *link, enum link_type type, struct iovec *pieces, int count,
                        size_t total)
 {
-    size_t limit = link->queue_limit + (type == LINK_EVENT ? LINK_EVENTS_BYTES : 0);
+    size_t limit = link->queue_limit + (is_event(type) ? LINK_EVENTS_BYTES : 0);
     bool jpeg = type == LINK_JPEG;
     ssize_t sent = 0;
 

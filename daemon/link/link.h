@@ -24,7 +24,8 @@ struct link_message {
     uint8_t *payload; // header.size bytes, followed by a NUL byte that does not count
 };
 
-// Room in each queue for LINK_EVENT alone: some hundred events, which video never takes.
+// Room in each queue for LINK_EVENT and for all that is said to a recorder but video and pictures:
+// some hundred events, which video never takes.
 #define LINK_EVENTS_BYTES (64u << 10)
 
 // A LINK_JPEG is large and late, so it waits outside the queue's bounds, where it takes no room

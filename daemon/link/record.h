@@ -28,7 +28,7 @@ enum record_mode {
 // and reads its index; a later one changes the limits alone.
 struct record_storage {
     uint64_t max_bytes;      // of all clips together; 0: no limit
-    uint64_t min_free_bytes; // of the file system
+    uint64_t min_free_bytes; // of the file system; 0: a tenth of it, and at least 1 GB
     int64_t max_age_ns;      // 0: no limit
     char path[RECORD_PATH_SIZE];
 };
@@ -174,7 +174,8 @@ enum record_state {
     RECORD_STOPPED, // cannot write; `sentence` says why, and it goes on by itself
 };
 
-// RECORD_STATE: once a second, and at every change of state.
+// RECORD_STATE: once a second, also while the index is read, and at every change of state. The
+// front hangs up on a recorder that sends none for 10 s.
 struct record_state_report {
     uint32_t state; // enum record_state
     uint32_t open_clips;

@@ -10,6 +10,7 @@
 
 struct http_routes;
 struct live_request;
+struct recorder;
 struct stream;
 
 // Of the configuration: its values, its table of keys, what was set over the file, and
@@ -46,6 +47,7 @@ struct control_front {
                              enum config_role role); // JSON
     void (*change_config)(void *context, struct live_request *request);
     char *(*view_status)(void *context, enum config_role role, const char *const *paths);
+    struct recorder *recorder; // borrowed
     void *context;
 };
 

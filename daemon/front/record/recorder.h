@@ -1,9 +1,9 @@
 // The front's end of the link to edged-recorder, the process that keeps clips: connects to it or
-// starts it, tells it the storage's settings and the tracks, and carries questions to it.
+// starts it, tells it the storage's settings, and carries units and questions to it.
 //
 // As a service it connects to the socket that $EDGED_RECORDER names, which systemd holds; otherwise
-// it starts the program itself and ends it with itself. It does so when the first camera is to be
-// recorded or the first question is asked, and again, with a pause, when the recorder has ended.
+// it starts the program itself and ends it with itself. It does so when it is wanted, by
+// recorder_want() or the first question, and again, with a pause, when the recorder has ended.
 // The link never blocks: what the recorder does not take waits in the readers' rings
 // (front/record/tracks.h). Main loop only.
 #pragma once
@@ -18,19 +18,33 @@ struct recorder;
 
 // What a message of the recorder that belongs to a question is handed to, in order; `message` is
 // NULL when no answer will come: the recorder is gone or cannot be had, or did not answer in 5 s.
-// Returns true when more is expected (RECORD_CLIPS with `more`); after false it is not called
-// again.
+// Its size is checked, and texts in it end in NUL. Returns true when more is expected (RECORD_CLIPS
+// with `more`); after false it is not called again.
 typedef bool recorder_answer(void *context, const struct link_message *message);
 
-// What it tells the front: a clip began, ended, or has a picture.
-typedef void recorder_clip(void *context, const struct record_clip *clip);
+// What it tells the front; each may be NULL.
+struct recorder_events {
+    void (*clip)(void *context, const struct record_clip *clip); // began, ended, or has a picture
+    // The recorder is there and knows nothing yet: it is to be told of the tracks.
+    void (*connected)(void *context);
+    // It takes more again, after an -ENOBUFS.
+    void (*writable)(void *context);
+    void *context;
+};
 
 // Never fails (GLib's allocator ends the process). Nothing is connected yet.
-struct recorder *recorder_new(recorder_clip *clip, void *context);
-// Ends the process that it has started, after its open clips are closed (1 s at most). Takes NULL.
+struct recorder *recorder_new(const struct recorder_events *events);
+// Kills what is left of a process that it has started. Takes NULL.
 void recorder_free(struct recorder *recorder);
-// Takes over what the configuration says of storage and of the cameras that record.
+// Closes the link, upon which a process that it has started closes its clips and ends.
+void recorder_stop(struct recorder *recorder);
+// No process that it has started is there.
+bool recorder_is_stopped(const struct recorder *recorder);
+
+// Takes over what the configuration says of storage.
 void recorder_configure(struct recorder *recorder, const struct config *config);
+// Whether it is to be there although nobody asks anything.
+void recorder_want(struct recorder *recorder, bool wanted);
 
 // Sends a question: one of RECORD_LIST, _FIND, _READ, _TRIGGER, _CHANGE, _TRIAL with its struct,
 // whose first member `request` it fills in. `view` is the track's number, of RECORD_TRIGGER. At
@@ -46,3 +60,5 @@ int recorder_send(struct recorder *recorder, enum link_type type, uint32_t view,
                   const struct iovec *pieces, int count);
 // What it said last; NULL: nothing, it is not there. Borrowed until the main loop goes on.
 const struct record_state_report *recorder_state(const struct recorder *recorder);
+// Why it is not there, a sentence; "": it is there, or nobody has wanted it. Borrowed.
+const char *recorder_fault(const struct recorder *recorder);

@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 
 #define LINK_FD 3
-#define LIBEXEC_PROGRAM EDGED_LIBEXECDIR "/edged-camera"
 
 extern char **environ;
 
@@ -28,25 +27,32 @@ static int copy_path(const char *path, char **ret_path)
 int process_find_camera_program(struct error *error, char **ret_path)
 {
     const char *given = getenv("EDGED_CAMERA_PROGRAM");
-    char beside[PATH_MAX + 16];
 
     if (given && *given) {
         return access(given, X_OK) == 0 ? copy_path(given, ret_path)
                                         : error_set(error, -ENOENT, "EDGED_CAMERA_PROGRAM: %s: %s",
                                                     given, strerror(errno));
     }
-    ssize_t length = readlink("/proc/self/exe", beside, PATH_MAX);
+    return process_find_program("edged-camera", error, ret_path);
+}
+
+int process_find_program(const char *name, struct error *error, char **ret_path)
+{
+    char beside[PATH_MAX], path[PATH_MAX + 32], installed[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", beside, sizeof beside - 1);
     beside[length > 0 ? length : 0] = 0;
-    char *slash = strrchr(beside, '/');
-    strcpy(slash ? slash + 1 : beside, "edged-camera");
-    if (access(beside, X_OK) == 0) {
-        return copy_path(beside, ret_path);
+    const char *slash = strrchr(beside, '/');
+
+    snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash + 1 - beside) : 0, beside, name);
+    snprintf(installed, sizeof installed, EDGED_LIBEXECDIR "/%s", name);
+    if (access(path, X_OK) == 0) {
+        return copy_path(path, ret_path);
     }
-    if (access(LIBEXEC_PROGRAM, X_OK) == 0) {
-        return copy_path(LIBEXEC_PROGRAM, ret_path);
+    if (access(installed, X_OK) == 0) {
+        return copy_path(installed, ret_path);
     }
-    return error_set(error, -ENOENT, "the camera program is missing: neither %s nor %s can be run",
-                     beside, LIBEXEC_PROGRAM);
+    return error_set(error, -ENOENT, "%s is missing: neither %s nor %s can be run", name, path,
+                     installed);
 }
 
 static void set_attributes(posix_spawnattr_t *attributes)
@@ -62,9 +68,8 @@ static void set_attributes(posix_spawnattr_t *attributes)
                                              POSIX_SPAWN_SETPGROUP);
 }
 
-static int spawn(const char *program, const char *name, int fd, pid_t *ret_pid)
+static int spawn(const char *program, const char *const *arguments, int fd, pid_t *ret_pid)
 {
-    char *const arguments[] = {"edged-camera", "--link-fd=3", (char *)name, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
 
@@ -73,7 +78,8 @@ static int spawn(const char *program, const char *name, int fd, pid_t *ret_pid)
     set_attributes(&attributes);
     int r = -posix_spawn_file_actions_adddup2(&actions, fd, LINK_FD);
     if (!r) {
-        r = -posix_spawn(ret_pid, program, &actions, &attributes, arguments, environ);
+        r = -posix_spawn(ret_pid, program, &actions, &attributes, (char *const *)arguments,
+                         environ);
     }
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
@@ -112,15 +118,15 @@ void process_abandon(struct process *process)
     process->pid = 0;
 }
 
-int process_spawn_camera(struct process *process, const char *program, const char *name,
-                         GChildWatchFunc on_exit, void *context, struct error *error, int *ret_fd)
+int process_spawn(struct process *process, const char *program, const char *const *arguments,
+                  GChildWatchFunc on_exit, void *context, struct error *error, int *ret_fd)
 {
     int fds[2];
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) < 0) {
-        return error_set(error, -errno, "no socket pair for a camera process: %s", strerror(errno));
+        return error_set(error, -errno, "no socket pair for %s: %s", arguments[0], strerror(errno));
     }
-    int r = spawn(program, name, fds[1], &process->pid);
+    int r = spawn(program, arguments, fds[1], &process->pid);
     close(fds[1]);
     if (r < 0) {
         close(fds[0]);

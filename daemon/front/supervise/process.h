@@ -1,4 +1,4 @@
-// Starting and ending camera processes.
+// Starting and ending the processes of cameras and the one that keeps clips.
 #pragma once
 
 #include "config/base.h"
@@ -6,10 +6,12 @@
 #include <glib.h>
 #include <sys/types.h>
 
-// The program of camera processes: $EDGED_CAMERA_PROGRAM (for tests), else edged-camera beside the
-// running executable, else the one in libexecdir. The caller frees *ret_path. -ENOENT with the
-// places looked at in `error`.
+// The program of camera processes: $EDGED_CAMERA_PROGRAM (for tests), else that of
+// process_find_program().
 int process_find_camera_program(struct error *error, char **ret_path);
+// The program of that name beside the running executable, else the one in libexecdir. The caller
+// frees *ret_path. -ENOENT with the places looked at in `error`.
+int process_find_program(const char *name, struct error *error, char **ret_path);
 
 // One process; embedded.
 struct process {
@@ -23,12 +25,12 @@ void process_init(struct process *process);
 // Abandons a process that is there.
 void process_finish(struct process *process);
 
-// Starts `program` as `edged-camera --link-fd=3 NAME` with one end of a socketpair as fd 3, its own
+// Starts `program` with `arguments` (the last one NULL), one end of a socketpair as fd 3, its own
 // process group (a terminal's Ctrl-C is the front's to handle) and default signals. Returns the
 // other end, non-blocking and CLOEXEC, which the caller closes. `on_exit` is called when it has
 // ended; the caller then zeroes pid and watch.
-int process_spawn_camera(struct process *process, const char *program, const char *name,
-                         GChildWatchFunc on_exit, void *context, struct error *error, int *ret_fd);
+int process_spawn(struct process *process, const char *program, const char *const *arguments,
+                  GChildWatchFunc on_exit, void *context, struct error *error, int *ret_fd);
 // Kills the process and forgets it; it is reaped whenever it ends.
 void process_abandon(struct process *process);
 

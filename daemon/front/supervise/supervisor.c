@@ -498,10 +498,10 @@ static void on_child_exit(GPid pid, gint status, gpointer data)
 
 int supervisor_start(struct supervisor *supervisor)
 {
+    const char *const arguments[] = {"edged-camera", "--link-fd=3", supervisor->name, NULL};
     int fd;
-    int r =
-        process_spawn_camera(&supervisor->process, supervisor->environment.program,
-                             supervisor->name, on_child_exit, supervisor, &supervisor->error, &fd);
+    int r = process_spawn(&supervisor->process, supervisor->environment.program, arguments,
+                          on_child_exit, supervisor, &supervisor->error, &fd);
 
     if (r < 0) {
         supervisor->end = END_FATAL;
