@@ -51,12 +51,13 @@ def drain(port, path, count, seconds):
         begun, received, ends = True, 0, time.monotonic() + seconds
         print("playing", flush=True)
     print(json.dumps({"bytes": received}), flush=True)
-    time.sleep(1)
+    sys.stdin.read()  # the readers stay until their cost is known
 
 
 def cost(command, pid):
     """CPU of process `pid` in percent while the readers of `command` read."""
-    with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, text=True) as load:
+    with subprocess.Popen(list(map(str, command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as load:
         assert load.stdout.readline() == "playing\n", "no reader"
         begin_s, begin_cpu_s = time.monotonic(), daemon.process_cpu_s(pid)
         received = json.loads(load.stdout.readline())["bytes"]
@@ -73,9 +74,8 @@ def http_latencies(port, path, count):
     return found
 
 
-def rtsp_arrivals(url, count):
-    """When the last packet of each picture came, in microseconds since 1970."""
-    found = []
+def note_arrivals(url, count, found):
+    """Adds when the last packet of each picture came, in microseconds since 1970."""
     with rtsp_client.Connection(url) as connection:
         session = rtsp_client.set_up(connection, url)
         session.play()
@@ -84,7 +84,6 @@ def rtsp_arrivals(url, count):
             if data[1] & 0x80:  # the marker; RTCP has it too, and other types
                 if not 200 <= data[1] <= 206:
                     found.append(time.time_ns() // 1000)
-    return found
 
 
 def percentiles(values):
@@ -96,9 +95,9 @@ def latencies(server, port, path, count):
     """p50, p95 and p99 in ms of HTTP and of RTSP. A picture of RTSP is the one of HTTP that came next to
     it, since only HTTP says when it was captured."""
     arrivals = []
-    thread = threading.Thread(target=lambda: arrivals.extend(rtsp_arrivals(server.url("/front/edges"), count + 60)))
+    thread = threading.Thread(target=note_arrivals, args=(server.url("/front/edges"), count + 60, arrivals))
     thread.start()
-    time.sleep(1)
+    daemon.wait_for(lambda: arrivals)
     records = http_latencies(port, path, count)
     thread.join()
     records = records[30:]

@@ -253,6 +253,16 @@ class Daemon:
 
         return wait_for(look, timeout_s, self.stderr)
 
+    def wait_still(self, counter, path="/front/edges", frames=30):
+        """Waits until a counter of a mount stays while its camera goes on for so many frames."""
+
+        def look():
+            before, mount = self.camera(self.mount(path)["camera"]), self.mount(path)
+            self.wait_camera(before["name"], lambda camera: camera["frames"] >= before["frames"] + frames)
+            return self.mount(path)[counter] == mount[counter]
+
+        wait_for(look, explain=self.stderr)
+
     def dropped(self):
         """Frames that edged has counted as dropped, by its cameras or before an encoder."""
         status = self.status()

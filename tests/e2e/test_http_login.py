@@ -87,10 +87,7 @@ def path_of(link):
 def own_address():
     """One of this machine that is not of its loopback."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))
-        except OSError:
-            pytest.skip("this machine has no network")
+        probe.connect(("192.0.2.1", 9))
         return probe.getsockname()[0]
 
 

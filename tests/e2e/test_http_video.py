@@ -144,7 +144,7 @@ def test_a_viewer_is_counted_and_a_view_without_viewers_is_not_encoded(server):
         assert server.status()["viewers"] == 1
         assert 'edged_mount_http_viewers{camera="front",view="plain"} 1' in server.http_get("/metrics")
     server.wait_mount(path, lambda mount: mount["viewers"] == 0)
-    wait_for(lambda: server.mount(path)["encoded"] == (time.sleep(0.5), server.mount(path)["encoded"])[1])
+    server.wait_still("encoded", path)
 
 
 def test_head_answers_without_a_viewer_left_behind(server):

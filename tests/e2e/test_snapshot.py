@@ -226,7 +226,7 @@ def test_a_slow_reader_gets_the_newest_pictures(snapped):
     text = response.read(1000)
     stalled = time.time()
     made = server.mount()["snapshots"]
-    time.sleep(3)
+    server.wait_still("snapshots")
     assert server.mount()["snapshots"] - made < 20, "nobody took these"
     resumed = time.time()
     while not (stamps := [float(t) for t in re.findall(rb"X-Timestamp: ([\d.]+)", text)
