@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define GPU_CHECK_NS (100 * NS_PER_MS)
 // A GPU that is given up within this time after it was taken counts as tried in vain.
 #define TRIED_NS (5 * NS_PER_S)
 
@@ -401,14 +402,34 @@ bool compute_ask(struct compute *compute, int64_t now_ns, struct compute_means *
     return decided;
 }
 
-void compute_give_up(struct compute *compute, const char *reason)
+void compute_give_up(struct compute *compute, int code, const struct error *why)
 {
-    use_cpu(compute, false, -ENOMEM, reason);
+    bool in_vain = code == -ENOTSUP || code == -EINVAL || code == -ENOENT;
+
+    use_cpu(compute, false, in_vain ? -ENOTSUP : -ENOMEM, why->text);
 }
 
-void compute_rule_out(struct compute *compute, const char *reason)
+int compute_blame(struct compute *compute, int code, bool preparing, struct error *why)
 {
-    use_cpu(compute, false, -ENOTSUP, reason);
+    const struct compute_gpu *found = &compute->found;
+    struct error error = *why, allocation = {0};
+    int failed = gpu_memory_take_failure(found->memory, &allocation);
+
+    if (failed) {
+        error_set(why, failed, "%.300s: %.200s", error.text, allocation.text);
+    }
+    if (code == -ENOTRECOVERABLE || gpu_wait(found->gpu, clock_now_ns() + GPU_CHECK_NS, why)) {
+        return -ENOTRECOVERABLE;
+    }
+    if (!preparing && !failed) {
+        return 0;
+    }
+    code = failed ? failed : code;
+    if (code == -ENOMEM) {
+        error_prefix(why, code, "the GPU is out of memory");
+    }
+    compute_give_up(compute, code, why);
+    return code;
 }
 
 void compute_lose(struct compute *compute, const char *reason)

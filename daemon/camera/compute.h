@@ -46,11 +46,14 @@ int compute_wait(struct compute *compute, int64_t deadline_ns);
 
 // Never waits. `now_ns` is what the deadline is held against. False while nothing is decided.
 bool compute_ask(struct compute *compute, int64_t now_ns, struct compute_means *ret_means);
-// The GPU has no room for the views or the camera's frames now, as `reason` says: the CPU computes
-// until it is tried again.
-void compute_give_up(struct compute *compute, const char *reason);
-// The same where no try can help: the GPU cannot do what the views need.
-void compute_rule_out(struct compute *compute, const char *reason);
+// The GPU cannot make what the views need, as `why` and its errno `code` say: the CPU computes
+// until it is tried again, which is never where no try can help (-ENOTSUP, -EINVAL, -ENOENT).
+void compute_give_up(struct compute *compute, int code, const struct error *why);
+// Whether a failure with the errno `code` while the GPU computed is the GPU's; `why` says what
+// failed and gets more. -ENOTRECOVERABLE: it does not answer any more and is to be given up for
+// lost. Other errors: it lacked memory, or, if the failure was one of `preparing`, what the views
+// need, and is given up. 0: the failure is another's. Waits up to 100 ms for the GPU.
+int compute_blame(struct compute *compute, int code, bool preparing, struct error *why);
 // The GPU is lost to this process, as `reason` says: nothing calls the driver any more.
 void compute_lose(struct compute *compute, const char *reason);
 // Whether the GPU is lost: by compute_lose(), or because a self-test did not end when it was

@@ -19,7 +19,6 @@
 
 #define GRAB_TIMEOUT_MS 100
 #define PATH_SIZE 512
-#define GPU_CHECK_NS (100 * NS_PER_MS)
 
 struct lane {
     struct lane_environment environment;
@@ -179,42 +178,19 @@ static void lose_gpu(struct lane *lane, const char *reason)
     end_lane(lane, LINK_GPU_FAULT, reason);
 }
 
-// Leaves views and memory to the CPU.
-static void leave_gpu(struct lane *lane, int code, struct error *why)
-{
-    if (code == -ENOTSUP || code == -EINVAL || code == -ENOENT) {
-        compute_rule_out(lane->environment.compute, why->text);
-        return;
-    }
-    if (code == -ENOMEM) {
-        error_prefix(why, code, "the GPU is out of memory");
-    }
-    compute_give_up(lane->environment.compute, why->text);
-}
-
-// Handles a failure while the GPU computes. A GPU that does not answer any more is lost; one that
-// lacks memory, or something that the views need (`preparing`), leaves them to the CPU. False: it
-// is the camera that has failed.
+// Handles a failure while the GPU computes. False: it is the camera that has failed.
 static bool blame_gpu(struct lane *lane, int code, bool preparing, const struct error *error)
 {
-    struct error why = *error, allocation = {0};
+    struct error why = *error;
 
     if (!lane->means.gpu || lane->fatal) {
         return false;
     }
-    int failed = gpu_memory_take_failure(lane->means.memory, &allocation);
-    if (failed) {
-        error_set(&why, failed, "%.300s: %.200s", error->text, allocation.text);
-    }
-    if (code == -ENOTRECOVERABLE ||
-        gpu_wait(lane->means.gpu, clock_now_ns() + GPU_CHECK_NS, &why)) {
+    int r = compute_blame(lane->environment.compute, code, preparing, &why);
+    if (r == -ENOTRECOVERABLE) {
         lose_gpu(lane, why.text);
-    } else if (preparing || failed) {
-        leave_gpu(lane, failed ? failed : code, &why);
-    } else {
-        return false;
     }
-    return true;
+    return r != 0;
 }
 
 static void handle_failure(struct lane *lane, int code, bool preparing, const struct error *error)
@@ -604,7 +580,7 @@ static void follow_compute(struct lane *lane)
         return;
     }
     if (means.gpu && gpu_enter(means.gpu, &error)) {
-        compute_give_up(lane->environment.compute, error.text);
+        compute_give_up(lane->environment.compute, -ENOMEM, &error);
         return;
     }
     if (lane->source && means.gpu && !fits_gpu(lane, &means)) {

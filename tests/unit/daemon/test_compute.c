@@ -33,6 +33,7 @@ static struct {
     sem_t entered, answer;
     enum config_memory kind; // the one that passes its test
     const char *passed_over;
+    bool lacks_memory;
     atomic_int opened, gpus, memories;
 } driver;
 
@@ -117,6 +118,18 @@ enum config_memory gpu_memory_kind(const struct gpu_memory *memory)
 const struct frame_allocator *gpu_memory_allocator(const struct gpu_memory *memory)
 {
     return &memory->allocator;
+}
+
+int gpu_memory_take_failure(struct gpu_memory *memory, struct error *ret_why)
+{
+    (void)memory;
+    return driver.lacks_memory ? error_set(ret_why, -ENOMEM, "no room for a frame") : 0;
+}
+
+int gpu_wait(struct gpu *gpu, int64_t deadline_ns, struct error *error)
+{
+    assert_true(deadline_ns > clock_now_ns());
+    return gpu->lost ? error_set(error, -ENOTRECOVERABLE, "it does not answer") : 0;
 }
 
 static int setup(void **state)
@@ -434,10 +447,16 @@ TEST(test_a_gpu_given_up_is_kept_and_can_be_tried_again, setup, teardown)
 {
     struct compute *compute = start(CONFIG_BACKEND_AUTO, CONFIG_MEMORY_AUTO);
 
-    compute_give_up(compute, "out of memory");
-    assert_computes_on_cpu(compute, "out of memory");
+    struct error why = {"view \"edges\""};
+
+    assert_int_equal(compute_blame(compute, -EIO, false, &why), 0); // the camera's
+    driver.lacks_memory = true;
+    assert_int_equal(compute_blame(compute, -EIO, false, &why), -ENOMEM);
+    assert_computes_on_cpu(compute,
+                           "the GPU is out of memory: view \"edges\": no room for a frame");
     assert_int_equal(driver.gpus, 1); // frames in its memory may still be out
-    assert_log(FACTS "edged: front: out of memory, using the CPU\n");
+    assert_log(FACTS "edged: front: the GPU is out of memory: view \"edges\": no room for a frame, "
+                     "using the CPU\n");
     compute_try(compute, CONFIG_BACKEND_AUTO);
     assert_computes_on_gpu(compute, "registered");
     assert_int_equal(driver.opened, 1);
