@@ -257,8 +257,8 @@ CONTROL_RESULT event_feed_follow(struct event_feed *feed, struct http_server *se
     }
     event_reader_watch(&follower->reader, on_event, follower);
     const struct http_stream_source source = {send_more, drop_follower, follower};
-    return http_stream_begin(server, with, "text/event-stream", NULL, 0, &source,
-                             &follower->stream);
+    const struct http_head head = {.content_type = "text/event-stream"};
+    return http_stream_begin(server, with, &head, &source, &follower->stream);
 }
 
 static void forget_moving(const struct event_feed *feed, const struct motion_event *event)

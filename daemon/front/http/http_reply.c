@@ -236,8 +236,8 @@ static CONTROL_RESULT refuse_stream(struct MHD_Connection *connection,
 }
 
 CONTROL_RESULT http_stream_begin(struct http_server *server, struct MHD_Connection *connection,
-                                 const char *content_type, const struct http_header *headers,
-                                 size_t count, const struct http_stream_source *source,
+                                 const struct http_head *head,
+                                 const struct http_stream_source *source,
                                  struct http_stream **ret_stream)
 {
     struct http_stream *stream;
@@ -251,14 +251,15 @@ CONTROL_RESULT http_stream_begin(struct http_server *server, struct MHD_Connecti
     stream->connection = connection;
     stream->source = *source;
     g_ptr_array_add(http_server_streams(server), stream);
-    response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_more, stream,
-                                                 drop_stream);
+    response = MHD_create_response_from_callback(head->size ? head->size : MHD_SIZE_UNKNOWN,
+                                                 BLOCK_BYTES, read_more, stream, drop_stream);
     if (!response) {
         drop_stream(stream);
         return MHD_NO;
     }
     *ret_stream = stream;
-    return send_response(connection, MHD_HTTP_OK, content_type, headers, count, response);
+    return send_response(connection, head->status ? head->status : MHD_HTTP_OK, head->content_type,
+                         head->headers, head->count, response);
 }
 
 CONTROL_RESULT http_wait(struct http_server *server, const struct http_request *request,

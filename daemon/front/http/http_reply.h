@@ -56,12 +56,20 @@ struct http_stream_source {
     void *context;
 };
 
+// What comes before the bytes of such a reply.
+struct http_head {
+    unsigned status; // 0: 200
+    const char *content_type;
+    const struct http_header *headers; // `count` headers more
+    size_t count;
+    uint64_t size; // of the body in bytes; 0: it is not known, and its end is the reply's
+};
+
 // Begins one, or replies 503 where as many go on as may. *ret_stream is borrowed, until `release`,
 // which is called after an error and a refusal as well; these leave it as it is.
-// `count` headers more may be given.
 CONTROL_RESULT http_stream_begin(struct http_server *server, struct MHD_Connection *connection,
-                                 const char *content_type, const struct http_header *headers,
-                                 size_t count, const struct http_stream_source *source,
+                                 const struct http_head *head,
+                                 const struct http_stream_source *source,
                                  struct http_stream **ret_stream);
 // There may be something to send.
 void http_stream_wake(struct http_stream *stream);

@@ -389,15 +389,14 @@ static ssize_t produce(void *context, char *buffer, size_t size)
 static CONTROL_RESULT reply_stream(const struct http_call *call, struct picture_viewer *viewer)
 {
     const struct http_stream_source source = {produce, free_viewer, viewer};
+    const struct http_head head = {.content_type = "multipart/x-mixed-replace; boundary=" BOUNDARY};
 
     take_older(viewer);
     if (!viewer->still) {
         return refuse_no_picture(call, viewer);
     }
     viewer->timer = g_timeout_add(LOOK_NS / NS_PER_MS, on_stream_timer, viewer);
-    return http_stream_begin(call->server, call->connection,
-                             "multipart/x-mixed-replace; boundary=" BOUNDARY, NULL, 0, &source,
-                             &viewer->reply);
+    return http_stream_begin(call->server, call->connection, &head, &source, &viewer->reply);
 }
 
 CONTROL_RESULT pictures_reply_stream(struct http_call *call)

@@ -1,5 +1,7 @@
 #include "daemon/front/http/routes.h"
 
+#include "daemon/front/http/clip_file.h"
+#include "daemon/front/http/clips_route.h"
 #include "daemon/front/http/config_route.h"
 #include "daemon/front/http/http_page.h"
 #include "daemon/front/http/login.h"
@@ -185,6 +187,16 @@ static const struct http_route {
      "motion events of a camera on or off: {\"armed\": true}, ?keep=1"},
     {"POST", "/v1/cameras/{camera}/views/{view}/keyframe", CONFIG_ROLE_OPERATOR,
      config_route_keyframe, "asks the encoder of a view that is watched for a key frame"},
+    {"GET", "/v1/clips", CONFIG_ROLE_VIEWER, clips_route_list,
+     "JSON: clips, the newest first: ?from=&to=&camera=&limit=&before="},
+    {"GET", "/v1/clips/{id}.mp4", CONFIG_ROLE_VIEWER, clip_file_video,
+     "the clip, or a Range of it"},
+    {"GET", "/v1/clips/{id}.jpg", CONFIG_ROLE_VIEWER, clip_file_picture,
+     "a JPEG of the moment with the most motion"},
+    {"GET", "/v1/clips/{id}", CONFIG_ROLE_VIEWER, clips_route_show, "JSON: what is known of it"},
+    {"PATCH", "/v1/clips/{id}", CONFIG_ROLE_OPERATOR, clips_route_change,
+     "keeps it for ever, or no longer: {\"keep\": true}"},
+    {"DELETE", "/v1/clips/{id}", CONFIG_ROLE_OPERATOR, clips_route_delete, "deletes it"},
     {"GET", "/v1/time", ACCESS_EVERYBODY, reply_time,
      "JSON: this machine's clock, in microseconds since 1970"},
     {"POST", "/v1/reload", CONFIG_ROLE_OPERATOR, reply_reload,
@@ -211,7 +223,7 @@ static CONTROL_RESULT reply_index(struct http_call *call)
 }
 
 // Whether the path is that of the route; then its parameters are written to `call`, if that is not
-// NULL.
+// NULL. A parameter ends at a slash, or where the next character of the route stands.
 static bool fits(const struct http_route *route, const char *path, struct http_call *call)
 {
     const char *pattern = route->path;
@@ -219,7 +231,9 @@ static bool fits(const struct http_route *route, const char *path, struct http_c
 
     while (*pattern && *path) {
         if (*pattern == '{') {
-            size_t length = strcspn(path, "/");
+            const char *rest = strchr(pattern, '}') + 1;
+            const char end[] = {'/', *rest, 0};
+            size_t length = strcspn(path, end);
 
             if (length == 0 || length >= HTTP_PARAMETER_SIZE) {
                 return false;
@@ -229,7 +243,7 @@ static bool fits(const struct http_route *route, const char *path, struct http_c
             }
             count++;
             path += length;
-            pattern = strchr(pattern, '}') + 1;
+            pattern = rest;
         } else if (*pattern++ != *path++) {
             return false;
         }

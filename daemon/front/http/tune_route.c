@@ -203,6 +203,7 @@ CONTROL_RESULT tune_route_reply(struct http_call *call)
     struct tune_reply *reply = g_new0(struct tune_reply, 1);
     const struct tuning_reader reader = {take_line, reply};
     const struct http_stream_source source = {produce, release, reply};
+    const struct http_head head = {.content_type = "application/x-ndjson"};
     g_autoptr(JsonObject) body = NULL;
     struct objection objection = {0};
     int r = read_body(call->request, &objection, &body, &request);
@@ -215,6 +216,5 @@ CONTROL_RESULT tune_route_reply(struct http_call *call)
     }
     reply->front = call->front;
     reply->lines = g_string_new(NULL);
-    return http_stream_begin(call->server, call->connection, "application/x-ndjson", NULL, 0,
-                             &source, &reply->stream);
+    return http_stream_begin(call->server, call->connection, &head, &source, &reply->stream);
 }

@@ -379,12 +379,13 @@ static CONTROL_RESULT start(const struct http_call *call, struct video_reply *re
     g_autofree char *type =
         reply->is_mp4 ? g_strdup_printf("video/mp4; codecs=\"%s\"", reply->views[0].video.codecs)
                       : g_strdup("application/vnd.edged.records");
+    const struct http_head head = {.content_type = type};
     struct http_stream *stream = NULL;
     CONTROL_RESULT result;
 
     reply->begun = true;
     set_options(call->connection);
-    result = http_stream_begin(call->server, call->connection, type, NULL, 0, &source, &stream);
+    result = http_stream_begin(call->server, call->connection, &head, &source, &stream);
     if (stream && result == MHD_YES) { // else the reply is released
         reply->stream = stream;
         http_stream_set_end(stream, end);

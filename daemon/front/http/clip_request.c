@@ -1,0 +1,159 @@
+#include "daemon/front/http/clip_request.h"
+
+struct clip_request *clip_request_new(const struct http_call *call)
+{
+    struct clip_request *asked = g_new0(struct clip_request, 1);
+
+    asked->front = call->front;
+    asked->recorder = call->front->recorder;
+    asked->role = call->role;
+    asked->bytes = g_byte_array_new();
+    asked->list = g_string_new(NULL);
+    return asked;
+}
+
+void clip_request_free(void *context)
+{
+    struct clip_request *asked = context;
+
+    recorder_forget(asked->recorder, asked->question);
+    g_byte_array_unref(asked->bytes);
+    g_string_free(asked->list, TRUE);
+    g_free(asked);
+}
+
+CONTROL_RESULT clip_request_refuse(const struct http_call *call, struct clip_request *asked,
+                                   unsigned status, const char *sentence)
+{
+    CONTROL_RESULT result = control_refuse(call->connection, status, sentence);
+
+    clip_request_free(asked);
+    return result;
+}
+
+bool clip_request_shows(const struct clip_request *asked)
+{
+    const struct record_clip *clip = &asked->clip;
+    g_autofree char *refusal = NULL;
+
+    return asked->role >= CONFIG_ROLE_ADMIN ||
+           asked->front->find_view(asked->front->context, asked->role, clip->camera, clip->view,
+                                   &refusal);
+}
+
+// What the recorder answers
+// ---------------------------------------------------------------------
+
+// Whether more is to come.
+static bool take_clips(struct clip_request *asked, const struct record_clips *head)
+{
+    const struct record_clip *clips = (const struct record_clip *)(head + 1);
+
+    for (unsigned i = 0; i < head->count; i++) {
+        asked->clip = clips[i];
+        asked->count++;
+        if (asked->take) {
+            asked->take(asked);
+        }
+    }
+    return head->more;
+}
+
+static bool take_message(struct clip_request *asked, const struct link_message *message)
+{
+    const void *payload = message->payload;
+
+    if (message->header.type == RECORD_CLIPS) {
+        return take_clips(asked, payload);
+    }
+    if (message->header.type == RECORD_DONE) {
+        asked->done = *(const struct record_done *)payload;
+    } else {
+        asked->told = *(const struct record_bytes *)payload;
+        g_byte_array_set_size(asked->bytes, 0);
+        g_byte_array_append(asked->bytes, message->payload + sizeof asked->told, asked->told.size);
+    }
+    return false;
+}
+
+static bool on_answer(void *context, const struct link_message *message)
+{
+    struct clip_request *asked = context;
+
+    asked->is_answered = message; // of a list: also the last part of it
+    if (message && take_message(asked, message)) {
+        return true;
+    }
+    asked->question = 0;
+    http_stream_wake(asked->waiter);
+    return false;
+}
+
+// Asking
+// ---------------------------------------------------------------------
+
+CONTROL_RESULT clip_request_ask(const struct http_call *call, struct clip_request *asked,
+                                enum link_type type, uint32_t view, void *question, size_t size,
+                                clip_step *next)
+{
+    const struct http_stream_source source = {.release = clip_request_free, .context = asked};
+
+    asked->next = next;
+    asked->is_answered = false;
+    asked->count = 0;
+    asked->question = recorder_ask(asked->recorder, type, view, question, size, on_answer, asked);
+    if (!asked->question) {
+        return clip_request_refuse(call, asked, MHD_HTTP_SERVICE_UNAVAILABLE,
+                                   "the recorder cannot be asked now; try again later");
+    }
+    return http_wait(call->server, call->request, &source, &asked->waiter);
+}
+
+// The number in a path; 0: it is none.
+static uint64_t read_id(const char *text)
+{
+    guint64 id = 0;
+
+    return g_ascii_string_to_unsigned(text, 10, 1, G_MAXINT64, &id, NULL) ? id : 0;
+}
+
+static CONTROL_RESULT take_found(const struct http_call *call, struct clip_request *asked)
+{
+    if (asked->count == 0 || !clip_request_shows(asked)) {
+        return clip_request_refuse(call, asked, MHD_HTTP_NOT_FOUND, "there is no such clip");
+    }
+    return asked->found(call, asked);
+}
+
+bool clip_request_continue(const struct http_call *call, CONTROL_RESULT *ret_result)
+{
+    struct clip_request *asked = http_take_waiting(call->request);
+
+    if (!asked) {
+        return false;
+    }
+    recorder_forget(asked->recorder, asked->question); // the server ends before the answer
+    asked->question = 0;
+    *ret_result = asked->is_answered
+                      ? asked->next(call, asked)
+                      : clip_request_refuse(call, asked, MHD_HTTP_SERVICE_UNAVAILABLE,
+                                            "the recorder does not answer; try again later");
+    return true;
+}
+
+CONTROL_RESULT clip_request_find(const struct http_call *call, clip_step *found)
+{
+    struct record_find find = {.id = read_id(call->parameters[0])};
+    struct clip_request *asked;
+    CONTROL_RESULT result;
+
+    if (clip_request_continue(call, &result)) {
+        return result;
+    }
+    if (!find.id) {
+        return control_refuse(call->connection, MHD_HTTP_NOT_FOUND, "there is no such clip");
+    }
+    asked = clip_request_new(call);
+    asked->found = found;
+    return clip_request_ask(call, asked, RECORD_FIND, 0, &find, sizeof find, take_found);
+}

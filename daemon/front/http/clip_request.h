@@ -1,0 +1,57 @@
+// A request about clips, whose connection is suspended until edged-recorder answers (recorder.h).
+// Its route is called again with each answer, and goes on where it was: it asks the next question,
+// or replies.
+//
+// A clip belongs to those who may watch its view; if the view is configured no more, to
+// administrators. To all others it is not there.
+#pragma once
+
+#include "daemon/front/http/http_call.h"
+#include "daemon/front/record/recorder.h"
+
+struct clip_request;
+
+// Replies, or asks the next question. Takes over `asked`.
+typedef CONTROL_RESULT clip_step(const struct http_call *call, struct clip_request *asked);
+
+struct clip_request {
+    struct recorder *recorder;  // borrowed
+    uint32_t question;          // under way; 0: none
+    struct http_stream *waiter; // borrowed
+    clip_step *next;            // what is done with the answer
+    clip_step *found;           // what is done with the clip that was to be found
+    bool is_answered;
+
+    struct record_clip clip;  // the last one of RECORD_CLIPS
+    unsigned count;           // of clips in RECORD_CLIPS
+    struct record_done done;  // RECORD_DONE
+    struct record_bytes told; // RECORD_BYTES
+    GByteArray *bytes;        // what came with it; owned
+
+    // Called for each clip; NULL: nobody asks for a list.
+    void (*take)(struct clip_request *asked);
+    GString *list;                     // what it makes of them; owned
+    const struct control_front *front; // borrowed
+    enum config_role role;             // of who asks
+
+    uint64_t first, total; // of a file: the byte that is asked for, and how many there are
+};
+
+struct clip_request *clip_request_new(const struct http_call *call);
+void clip_request_free(void *asked);
+// Goes on with a request that has waited. False: the request is new.
+bool clip_request_continue(const struct http_call *call, CONTROL_RESULT *ret_result);
+
+// Asks the recorder as recorder_ask(), waits for the answer and has `next` called. Where the
+// recorder cannot be asked or does not answer it replies 503. Takes over `asked`.
+CONTROL_RESULT clip_request_ask(const struct http_call *call, struct clip_request *asked,
+                                enum link_type type, uint32_t view, void *question, size_t size,
+                                clip_step *next);
+// Goes on with a request that has waited, or begins one about the clip whose id is the path's first
+// parameter: has `found` called with that. Replies 404 where the client is shown none.
+CONTROL_RESULT clip_request_find(const struct http_call *call, clip_step *found);
+// Whether the client is shown the last clip that was told.
+bool clip_request_shows(const struct clip_request *asked);
+// Replies that something is wrong, and frees `asked`.
+CONTROL_RESULT clip_request_refuse(const struct http_call *call, struct clip_request *asked,
+                                   unsigned status, const char *sentence);

@@ -1,0 +1,334 @@
+#include "daemon/front/http/clips_route.h"
+
+#include "config/schema/schema.h"
+#include "daemon/common/json_members.h"
+#include "daemon/common/json_text.h"
+#include "daemon/front/http/clip_request.h"
+#include "daemon/front/http/http_body.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define LIMIT 100
+#define LIMIT_MAX 1000
+
+// A clip as JSON
+// ---------------------------------------------------------------------
+
+static void add_address(JsonBuilder *builder, const char *name, uint64_t id, const char *kind)
+{
+    g_autofree char *address = g_strdup_printf("/v1/clips/%" PRIu64 ".%s", id, kind);
+
+    json_add_string(builder, name, address);
+}
+
+static void add_null(JsonBuilder *builder, const char *name)
+{
+    json_builder_set_member_name(builder, name);
+    json_builder_add_null_value(builder);
+}
+
+static void add_flag(JsonBuilder *builder, const char *name, bool value)
+{
+    json_builder_set_member_name(builder, name);
+    json_builder_add_boolean_value(builder, value);
+}
+
+static void add_times(JsonBuilder *builder, const struct record_clip *clip)
+{
+    int64_t duration_ns = clip->end_wall_ns - clip->start_wall_ns;
+
+    json_add_time(builder, "start", clip->start_wall_ns);
+    json_add_time(builder, "end", clip->end_wall_ns);
+    json_add_number(builder, "duration", (double)duration_ns / (double)NS_PER_S);
+    if (clip->asked_wall_ns) {
+        json_add_time(builder, "asked", clip->asked_wall_ns);
+    } else {
+        add_null(builder, "asked");
+    }
+    json_add_number(builder, "gap", (double)clip->gap_ns / (double)NS_PER_S);
+}
+
+static void add_cause(JsonBuilder *builder, const struct record_clip *clip)
+{
+    json_builder_set_member_name(builder, "regions");
+    json_builder_begin_array(builder);
+    for (unsigned i = 0; i < clip->region_count; i++) {
+        g_autofree char *name = json_valid(clip->regions[i]);
+
+        json_builder_add_string_value(builder, name);
+    }
+    json_builder_end_array(builder);
+    if (clip->event) {
+        json_add_integer(builder, "event", (int64_t)clip->event);
+    } else {
+        add_null(builder, "event");
+    }
+    json_add_number(builder, "peak", clip->peak);
+}
+
+// The caller g_free()s it.
+static char *clip_json(const struct record_clip *clip)
+{
+    g_autoptr(JsonBuilder) builder = json_builder_new();
+    g_autoptr(JsonNode) root = NULL;
+
+    json_builder_begin_object(builder);
+    json_add_integer(builder, "id", (int64_t)clip->id);
+    json_add_string(builder, "camera", clip->camera);
+    json_add_string(builder, "view", clip->view);
+    add_times(builder, clip);
+    add_cause(builder, clip);
+    json_add_integer(builder, "bytes", (int64_t)clip->bytes);
+    add_flag(builder, "keep", clip->is_kept);
+    add_flag(builder, "open", clip->is_open);
+    add_flag(builder, "always", clip->is_always);
+    add_address(builder, "url", clip->id, "mp4");
+    if (clip->has_picture) {
+        add_address(builder, "picture", clip->id, "jpg");
+    } else {
+        add_null(builder, "picture");
+    }
+    json_builder_end_object(builder);
+    root = json_builder_get_root(builder);
+    return json_text(root, false);
+}
+
+static CONTROL_RESULT reply_clip(const struct http_call *call, struct clip_request *asked)
+{
+    g_autofree char *text = clip_json(&asked->clip);
+
+    clip_request_free(asked);
+    return control_reply(call->connection, MHD_HTTP_OK, "application/json",
+                         g_strconcat(text, "\n", NULL));
+}
+
+CONTROL_RESULT clips_route_show(struct http_call *call)
+{
+    return clip_request_find(call, reply_clip);
+}
+
+// The list
+// ---------------------------------------------------------------------
+
+bool clips_route_read_time(const char *text, int64_t *ret_wall_ns)
+{
+    g_autoptr(GDateTime) time = g_date_time_new_from_iso8601(text, NULL);
+    char *end;
+    double seconds = g_ascii_strtod(text, &end);
+
+    if (time && g_date_time_get_year(time) >= 1970 && g_date_time_get_year(time) <= 2261) {
+        *ret_wall_ns =
+            g_date_time_to_unix(time) * NS_PER_S + g_date_time_get_microsecond(time) * NS_PER_US;
+        return true;
+    }
+    if (time || end == text || *end || !(seconds >= 0 && seconds < 9e9)) {
+        return false;
+    }
+    *ret_wall_ns = (int64_t)(seconds * (double)NS_PER_S);
+    return true;
+}
+
+static bool read_integer(const char *text, uint64_t most, uint64_t *ret_number)
+{
+    return g_ascii_string_to_unsigned(text, 10, 1, most, ret_number, NULL);
+}
+
+#define TIMES "a time as 2026-11-27T08:15:03Z, or seconds since 1970"
+
+// Reads the query. Whether it can; else the request is refused, as *ret_result.
+static bool read_query(const struct http_call *call, struct record_list *list,
+                       CONTROL_RESULT *ret_result)
+{
+    const char *from = http_query(call, "from"), *to = http_query(call, "to"),
+               *camera = http_query(call, "camera"), *limit = http_query(call, "limit"),
+               *before = http_query(call, "before");
+    uint64_t count = LIMIT;
+    const char *wrong = NULL, *got = NULL, *allowed = TIMES;
+
+    if (from && !clips_route_read_time(from, &list->from_wall_ns)) {
+        wrong = "from", got = from;
+    } else if (to && !clips_route_read_time(to, &list->to_wall_ns)) {
+        wrong = "to", got = to;
+    } else if (camera && !schema_name_rule.accepts(camera)) {
+        wrong = "camera", got = camera, allowed = schema_name_rule.allowed;
+    } else if (limit && !read_integer(limit, LIMIT_MAX, &count)) {
+        wrong = "limit", got = limit, allowed = "1 to 1000";
+    } else if (before && !read_integer(before, G_MAXINT64, &list->before_id)) {
+        wrong = "before", got = before, allowed = "the id of a clip";
+    }
+    if (wrong) {
+        *ret_result = http_refuse_value(call->connection, wrong, got, allowed);
+        return false;
+    }
+    list->count = (uint32_t)count;
+    g_strlcpy(list->camera, camera ? camera : "", sizeof list->camera);
+    return true;
+}
+
+static void list_clip(struct clip_request *asked)
+{
+    if (clip_request_shows(asked)) {
+        g_autofree char *text = clip_json(&asked->clip);
+
+        g_string_append_printf(asked->list, "%s%s", asked->list->len > 1 ? ",\n" : "", text);
+    }
+}
+
+// "</v1/clips?limit=100&before=17>; rel=\"next\"": the same query, from the last clip on.
+static char *make_link(const struct http_call *call, const struct clip_request *asked,
+                       uint32_t limit)
+{
+    static const char *const names[] = {"from", "to", "camera"};
+    GString *link = g_string_new(NULL);
+
+    g_string_append_printf(link, "</v1/clips?limit=%u&before=%" PRIu64, limit, asked->clip.id);
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+        const char *value = http_query(call, names[i]);
+
+        if (value) {
+            g_string_append_printf(link, "&%s=", names[i]);
+            g_string_append_uri_escaped(link, value, NULL, FALSE);
+        }
+    }
+    g_string_append(link, ">; rel=\"next\"");
+    return g_string_free(link, FALSE);
+}
+
+static CONTROL_RESULT reply_list(const struct http_call *call, struct clip_request *asked)
+{
+    struct record_list list = {0};
+    g_autofree char *link = NULL;
+    struct http_header header = {MHD_HTTP_HEADER_LINK, NULL};
+    CONTROL_RESULT result = MHD_NO;
+
+    read_query(call, &list, &result); // as it was read before
+    if (asked->count >= list.count) {
+        link = make_link(call, asked, list.count);
+        header.value = link;
+    }
+    g_string_append(asked->list, "]\n");
+    size_t size = asked->list->len;
+    result = http_reply_bytes(call->connection, MHD_HTTP_OK, "application/json", &header,
+                              header.value ? 1 : 0, g_strndup(asked->list->str, size), size);
+    clip_request_free(asked);
+    return result;
+}
+
+CONTROL_RESULT clips_route_list(struct http_call *call)
+{
+    struct record_list list = {0};
+    struct clip_request *asked;
+    CONTROL_RESULT result = MHD_NO;
+
+    if (clip_request_continue(call, &result) || !read_query(call, &list, &result)) {
+        return result;
+    }
+    asked = clip_request_new(call);
+    asked->take = list_clip;
+    g_string_assign(asked->list, "[");
+    return clip_request_ask(call, asked, RECORD_LIST, 0, &list, sizeof list, reply_list);
+}
+
+// Changes
+// ---------------------------------------------------------------------
+
+// Replies why the recorder did not do it.
+static CONTROL_RESULT refuse_done(const struct http_call *call, struct clip_request *asked)
+{
+    const struct record_done *done = &asked->done;
+    g_autofree char *sentence =
+        json_valid(*done->sentence ? done->sentence : g_strerror(-done->error));
+    unsigned status = MHD_HTTP_SERVICE_UNAVAILABLE;
+
+    if (done->error == -ENOENT) {
+        status = MHD_HTTP_NOT_FOUND;
+    } else if (done->error == -EBUSY || done->error == -EPERM || done->error == -EINVAL) {
+        status = MHD_HTTP_CONFLICT;
+    }
+    return clip_request_refuse(call, asked, status, sentence);
+}
+
+static CONTROL_RESULT ask_change(const struct http_call *call, struct clip_request *asked,
+                                 enum record_action action, clip_step *next)
+{
+    struct record_change change = {.action = action, .id = asked->clip.id};
+
+    return clip_request_ask(call, asked, RECORD_CHANGE, 0, &change, sizeof change, next);
+}
+
+// Reads {"keep": true}.
+static bool read_keep(const struct http_call *call, bool *ret_keep)
+{
+    g_autoptr(JsonObject) body = NULL;
+    struct error error = {0};
+    JsonNode *keep = NULL;
+
+    if (http_body_object(call->request->body, call->request->body_size, &error, &body) == 0 &&
+        json_object_get_size(body) == 1) {
+        keep = json_object_get_member(body, "keep");
+    }
+    if (!keep || json_node_get_value_type(keep) != G_TYPE_BOOLEAN) {
+        return false;
+    }
+    *ret_keep = json_node_get_boolean(keep);
+    return true;
+}
+
+static CONTROL_RESULT reply_changed(const struct http_call *call, struct clip_request *asked)
+{
+    bool keep = false;
+
+    if (asked->done.error) {
+        return refuse_done(call, asked);
+    }
+    read_keep(call, &keep); // as it was read before
+    asked->clip.is_kept = keep;
+    return reply_clip(call, asked);
+}
+
+static CONTROL_RESULT ask_keep(const struct http_call *call, struct clip_request *asked)
+{
+    bool keep = false;
+
+    read_keep(call, &keep);
+    return ask_change(call, asked, keep ? RECORD_KEEP : RECORD_UNKEEP, reply_changed);
+}
+
+CONTROL_RESULT clips_route_change(struct http_call *call)
+{
+    bool keep;
+
+    if (!read_keep(call, &keep)) {
+        return http_problem(call->connection, 422, "keep", "true, false",
+                            "got another body, allowed: {\"keep\": true} or {\"keep\": false}");
+    }
+    return clip_request_find(call, ask_keep);
+}
+
+static CONTROL_RESULT reply_deleted(const struct http_call *call, struct clip_request *asked)
+{
+    uint64_t id = asked->clip.id;
+
+    if (asked->done.error) {
+        return refuse_done(call, asked);
+    }
+    clip_request_free(asked);
+    return control_reply(call->connection, MHD_HTTP_OK, "application/json",
+                         g_strdup_printf("{\"deleted\": %" PRIu64 "}\n", id));
+}
+
+static CONTROL_RESULT ask_delete(const struct http_call *call, struct clip_request *asked)
+{
+    if (asked->clip.is_kept && call->role < CONFIG_ROLE_ADMIN) {
+        return clip_request_refuse(call, asked, MHD_HTTP_FORBIDDEN,
+                                   "only an administrator may delete a clip that is kept");
+    }
+    return ask_change(call, asked, RECORD_DELETE, reply_deleted);
+}
+
+CONTROL_RESULT clips_route_delete(struct http_call *call)
+{
+    return clip_request_find(call, ask_delete);
+}

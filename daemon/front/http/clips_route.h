@@ -1,0 +1,16 @@
+// Clips over HTTP: their list, one of them, and what is done with it. Their bytes are
+// clip_file.h's.
+#pragma once
+
+#include "daemon/front/http/http_call.h"
+
+// GET /v1/clips: the newest first. Where there may be more, the header Link has the address of the
+// next page.
+CONTROL_RESULT clips_route_list(struct http_call *call);
+CONTROL_RESULT clips_route_show(struct http_call *call);   // GET /v1/clips/{id}
+CONTROL_RESULT clips_route_change(struct http_call *call); // PATCH
+CONTROL_RESULT clips_route_delete(struct http_call *call); // DELETE
+
+// A time in a query: RFC 3339 ("2026-11-27T08:15:03Z"), or seconds since 1970 ("1764231303.5").
+// False: it is neither, or not in the years 1970 to 2261.
+bool clips_route_read_time(const char *text, int64_t *ret_wall_ns);

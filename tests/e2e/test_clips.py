@@ -1,0 +1,197 @@
+"""Clips over HTTP: who is shown which, whole and in parts, what may be done with them, and what a slow
+recorder costs. A recorder of the tests' own has the clips."""
+
+import errno
+import json
+import re
+import subprocess
+import time
+
+import pytest
+
+import daemon
+from fake_recorder import Recorder
+from ports import free_port
+from test_http import write_users
+from test_snapshot import curl
+
+S = 1_000_000_000
+MORNING = 1795767303 * S  # 2026-11-27T08:15:03Z
+# Bytes that tell their place, and more than edged asks for at once.
+VIDEO = b"".join(b"%07d\n" % i for i in range(125_000))
+PICTURE = b"\xff\xd8" + bytes(1000)
+VIEWS = [{"name": "plain", "view": "camera", "allow": ["viewer", "operator", "admin"]},
+         {"name": "inside", "view": "camera", "allow": ["operator", "admin"]}]
+
+
+@pytest.fixture
+def recorder(tmp_path):
+    recorder = Recorder(tmp_path / "recorder.sock")
+    for number, view in ((5, b"plain"), (7, b"inside"), (9, b"gone"), (11, b"plain")):
+        begin = MORNING + number * 60 * S
+        recorder.add(number, VIDEO, PICTURE, camera=b"front", view=view, event=number, regions=("door",),
+                     start=begin, asked=begin + S // 2, end=begin + 12 * S, peak=0.25)
+    yield recorder
+    recorder.close()
+
+
+@pytest.fixture
+def served(edged, recorder, tmp_path):
+    """An edged that asks that recorder, its API at .api, with the users ada, oscar and vera."""
+    users = tmp_path / "users"
+    write_users(users, ada="admin", oscar="operator", vera="viewer")
+    port = free_port()
+    server = edged([daemon.camera(width=320, height=240, views=VIEWS)],
+                   settings={"http": {"port": port}, "rtsp": {"users": str(users)}},
+                   EDGED_RECORDER=recorder.path)
+    server.api = f"http://127.0.0.1:{port}"
+    return server
+
+
+def ask(server, path, user="ada", *options):
+    """Status, headers, and the JSON or the bytes of the body."""
+    status, headers, body = curl(server.api + path, "--digest", "-u", f"{user}:pass", *options)
+    return status, headers, json.loads(body) if "json" in headers["content-type"] else body
+
+
+def change(server, path, user, method, body=None):
+    data = () if body is None else ("-d", json.dumps(body), "-H", "Content-Type: application/json")
+    return ask(server, path, user, "-X", method, *data)
+
+
+def ids(server, user, query=""):
+    status, _, clips = ask(server, f"/v1/clips{query}", user)
+    assert status == 200, clips
+    return [clip["id"] for clip in clips]
+
+
+def test_the_list_tells_what_is_known_of_a_clip(served):
+    _, _, clips = ask(served, "/v1/clips?limit=1")
+    assert clips == [{
+        "id": 11, "camera": "front", "view": "plain", "start": "2026-11-27T08:26:03.000000Z",
+        "end": "2026-11-27T08:26:15.000000Z", "duration": 12, "asked": "2026-11-27T08:26:03.500000Z",
+        "gap": 0, "regions": ["door"], "event": 11, "peak": 0.25, "bytes": len(VIDEO), "keep": False,
+        "open": False, "always": False, "url": "/v1/clips/11.mp4", "picture": "/v1/clips/11.jpg"}]
+    assert ask(served, "/v1/clips/11")[2] == clips[0]
+
+
+def test_a_clip_is_shown_to_who_may_watch_its_view(served):
+    """Of a view that is configured no more, to administrators alone."""
+    assert ids(served, "ada") == [11, 9, 7, 5]
+    assert ids(served, "oscar") == [11, 7, 5]
+    assert ids(served, "vera") == [11, 5]
+    for user, hidden in (("vera", (7, 9)), ("oscar", (9,))):
+        for number in hidden:
+            for path in (f"/v1/clips/{number}", f"/v1/clips/{number}.mp4", f"/v1/clips/{number}.jpg"):
+                status, _, told = ask(served, path, user)
+                assert (status, told["detail"]) == (404, "there is no such clip")
+    assert change(served, "/v1/clips/9", "oscar", "PATCH", {"keep": True})[0] == 404
+    assert change(served, "/v1/clips/9", "oscar", "DELETE")[0] == 404
+
+
+def test_a_list_is_of_a_time_and_a_camera_and_goes_on_page_by_page(served, recorder):
+    assert ids(served, "ada", "?from=2026-11-27T08:22:00Z&to=2026-11-27T09:24:30%2B01:00") == [9, 7]
+    assert ids(served, "ada", f"?from={MORNING // S + 420}&to={MORNING / S + 551.5}") == [9, 7]
+    assert ids(served, "ada", "?camera=back") == []
+    assert ids(served, "ada", "?camera=front&before=9") == [7, 5]
+    for i in range(20, 200):
+        recorder.add(i, camera=b"front", view=b"plain", start=MORNING, end=MORNING)
+    found, path, pages = [], "/v1/clips?camera=front&limit=70", 0
+    while path:
+        _, headers, clips = ask(served, path, "vera")
+        found += [clip["id"] for clip in clips]
+        link = headers.get("link")
+        path = link and re.fullmatch('<(/v1/clips[^>]*)>; rel="next"', link)[1]
+        pages += 1
+    assert found == [*range(199, 19, -1), 11, 5]
+    assert pages == 3
+
+
+def test_a_query_that_makes_no_sense_is_refused_by_its_key(served):
+    for query in ("from=yesterday", "to=-1", "to=nan", "from=9999-01-01T00:00:00Z", "from=2026-11-27",
+                  "camera=../x", "limit=0", "limit=1001", "before=x"):
+        status, headers, told = ask(served, f"/v1/clips?{query}")
+        assert (status, told["key"]) == (400, query.split("=")[0]), query
+        assert headers["content-type"] == "application/problem+json"
+
+
+def test_a_part_of_a_clip_is_its_bytes(served):
+    for given, first, last in (("0-0", 0, 0), ("500-", 500, len(VIDEO) - 1), ("-8", len(VIDEO) - 8, len(VIDEO) - 1),
+                               ("262143-262144", 262143, 262144), ("300000-900000", 300000, 900000),
+                               (f"0-{1 << 63}", 0, len(VIDEO) - 1)):
+        status, headers, body = ask(served, "/v1/clips/5.mp4", "vera", "-r", given)
+        assert status == 206, given
+        assert headers["content-range"] == f"bytes {first}-{last}/{len(VIDEO)}"
+        assert body == VIDEO[first:last + 1]
+    status, headers, body = ask(served, "/v1/clips/5.mp4", "vera")
+    assert (status, body) == (200, VIDEO)
+    assert headers["content-type"] == "video/mp4"
+    assert headers["accept-ranges"] == "bytes"
+    assert headers["content-disposition"] == 'inline; filename="front-plain-2026-11-27t082003z.mp4"'
+    assert int(headers["content-length"]) == len(VIDEO)
+    status, headers, body = ask(served, "/v1/clips/5.mp4", "vera", "-r", f"{len(VIDEO)}-")
+    assert (status, headers["content-range"]) == (416, f"bytes */{len(VIDEO)}")
+    # Of another file the client gets all; so it does for several parts, and for what is no range.
+    for header in ("Range: bytes=0-1,4-5", "Range: lines=0-1", "Range: bytes=5-2", "Range: bytes=-"):
+        assert ask(served, "/v1/clips/5.mp4", "vera", "-H", header)[0] == 200, header
+    tag = headers.get("etag") or ask(served, "/v1/clips/5.mp4", "vera", "-r", "0-0")[1]["etag"]
+    for condition, expected in ((tag, 206), ('"other"', 200)):
+        assert ask(served, "/v1/clips/5.mp4", "vera", "-r", "0-0", "-H", f"If-Range: {condition}")[0] == expected
+    status, headers, body = ask(served, "/v1/clips/5.jpg", "vera")
+    assert (status, headers["content-type"], body) == (200, "image/jpeg", PICTURE)
+
+
+def test_what_is_no_id_leads_to_no_clip(served, recorder):
+    """It is not even asked for; the recorder knows no paths."""
+    for name in ("0", "-5", "+5", "5.0", "0x5", "%35x", "..%2F..%2Fetc%2Fpasswd", "..", "front", "5.avi",
+                 "5.mp4.mp4", "%2e%2e", "99999999999999999999", "9223372036854775808"):
+        for kind in ("", ".mp4", ".jpg"):
+            assert ask(served, f"/v1/clips/{name}{kind}", "ada", "--path-as-is")[0] == 404, name
+    assert not recorder.asked
+    assert ask(served, "/v1/clips/6")[0] == 404
+    assert [question.id for question in recorder.asked] == [6]
+
+
+def test_who_may_keep_and_delete(served, recorder):
+    assert change(served, "/v1/clips/5", "vera", "PATCH", {"keep": True})[0] == 403
+    assert change(served, "/v1/clips/5", "vera", "DELETE")[0] == 403
+    status, _, clip = change(served, "/v1/clips/5", "oscar", "PATCH", {"keep": True})
+    assert (status, clip["id"], clip["keep"]) == (200, 5, True)
+    assert recorder.clips[5].is_kept
+    assert change(served, "/v1/clips/5", "oscar", "DELETE")[0] == 403
+    assert 5 in recorder.clips
+    assert change(served, "/v1/clips/5", "ada", "DELETE")[2] == {"deleted": 5}
+    assert change(served, "/v1/clips/7", "oscar", "DELETE")[0] == 200
+    assert sorted(recorder.clips) == [9, 11]
+    assert change(served, "/v1/clips/11", "oscar", "PATCH", {"keep": True})[2]["keep"]
+    assert not change(served, "/v1/clips/11", "oscar", "PATCH", {"keep": False})[2]["keep"]
+    for body in ({}, {"keep": 1}, {"keep": True, "path": "x"}, [], "keep"):
+        assert change(served, "/v1/clips/11", "oscar", "PATCH", body)[0] == 422
+    assert not recorder.clips[11].is_kept
+
+
+def test_slow_storage_is_said_before_the_first_byte_and_cuts_after_it(served, recorder, watch):
+    viewer = watch(f"rtsp://vera:pass@127.0.0.1:{served.port}/front/plain", view="camera")
+    viewer.wait_numbers(1)
+    recorder.read_error = lambda: errno.ETIMEDOUT
+    status, headers, told = ask(served, "/v1/clips/5.mp4")
+    assert (status, headers["retry-after"]) == (503, "5"), told
+    reads = []
+    recorder.read_error = lambda: reads.append(1) or (errno.EIO if len(reads) > 2 else 0)
+    result = subprocess.run(["curl", "-q", "-sS", "--noproxy", "*", "--digest", "-u", "ada:pass",
+                             f"{served.api}/v1/clips/5.mp4"], capture_output=True, timeout=daemon.PATIENCE_S, check=False)
+    assert result.returncode == 18  # "transfer closed with bytes remaining"
+    assert result.stdout == VIDEO[:2 << 18]
+    # One that is busy is asked again.
+    again = iter([0, errno.EBUSY, errno.EBUSY, 0, 0, 0, 0, 0])
+    recorder.read_error = lambda: next(again)
+    assert ask(served, "/v1/clips/5.mp4")[2] == VIDEO
+    recorder.read_error = None
+    # One that answers nothing: whoever asks is told after 5 s, and a download under way is cut.
+    recorder.running.clear()
+    begin = time.monotonic()
+    assert ask(served, "/v1/clips")[0] == 503
+    assert time.monotonic() - begin > 4.5
+    recorder.running.set()
+    daemon.wait_for(lambda: ask(served, "/v1/clips/5.mp4")[2] == VIDEO)
+    served.assert_accounted(viewer)
