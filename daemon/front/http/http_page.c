@@ -11,6 +11,8 @@
     X(video_js, "video.js", "text/javascript; charset=utf-8")                                      \
     X(panels_js, "panels.js", "text/javascript; charset=utf-8")                                    \
     X(forms_js, "forms.js", "text/javascript; charset=utf-8")                                      \
+    X(events_js, "events.js", "text/javascript; charset=utf-8")                                    \
+    X(tune_js, "tune.js", "text/javascript; charset=utf-8")                                        \
     X(shapes_js, "shapes.js", "text/javascript; charset=utf-8")
 
 // By the path from the root of the tree, where the compiler runs.

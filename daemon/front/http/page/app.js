@@ -1,6 +1,7 @@
 // The page: a wall of views, one large, two with a wipe between them, and the panels beside.
 
 import {get, make, post} from "./api.js";
+import {noteEvent} from "./events.js";
 import {Live, Picture} from "./video.js";
 import {panels} from "./panels.js";
 
@@ -12,15 +13,17 @@ export const state = {
   pictures: new Map(), numbers: new Map(), history: [], events: [], tab: "picture",
 };
 
+const WAYS = {webcodecs: "WebCodecs", mse: "Media Source Extensions", jpeg: "JPEG pictures"};
+
 const live = new Live(told => {
   if (told.way) {
-    $("way").textContent = told.why ? `${told.way}: ${told.why}` : told.way;
+    $("way").textContent = `Live by ${WAYS[told.way]}${told.why ? `: ${told.why}` : ""}`;
     state.way = told.way;
   }
   if (told.fault === 401) {
     start();
   } else if (told.fault !== undefined) {
-    $("fault").textContent = told.fault;
+    complain(told.fault);
   }
   if (told.status) {
     state.toldMs = performance.now();
@@ -31,8 +34,15 @@ const live = new Live(told => {
   }
 });
 
+// For who hears the page instead of seeing it.
 export function say(sentence) {
   $("said").textContent = sentence;
+}
+
+function complain(sentence) {
+  if ($("fault").textContent !== sentence) {
+    $("fault").textContent = sentence;
+  }
 }
 
 export const camera = () => state.chosen.split("/")[0];
@@ -53,9 +63,9 @@ function buildWall() {
     const picture = new Picture(path);
     const canvas = make("canvas", {"aria-hidden": "true"});
     const tile = make("figure", {tabindex: 0, role: "button", "data-path": path, "aria-label": `Show ${path}`,
-      onclick: () => choose(path),
+      onclick: () => open(path),
       onkeydown: event => keyOnTile(event, path)},
-    canvas, make("figcaption", {}, make("span", {}, path), make("span", {class: "quiet"})));
+    canvas, make("figcaption", {}, make("span", {class: "dot"}, path), make("span", {class: "quiet"})));
     picture.canvases.add(canvas);
     state.pictures.set(path, picture);
     wall.append(tile);
@@ -71,11 +81,22 @@ function keyOnTile(event, path) {
   const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
   if (event.key === "Enter" || event.key === " ") {
     event.preventDefault();
-    choose(path);
+    open(path);
   } else if (step) {
     event.preventDefault();
     tiles[(tiles.indexOf(event.currentTarget) + step + tiles.length) % tiles.length].focus();
   }
+}
+
+// All views alike, or one of them large and the others beneath.
+function showWall(wall) {
+  document.body.classList.toggle("wall", wall);
+  $("mode").setAttribute("aria-pressed", String(wall));
+}
+
+function open(path) {
+  showWall(false);
+  choose(path);
 }
 
 function place(canvas, path) {
@@ -101,7 +122,10 @@ export function choose(path) {
     tile.setAttribute("aria-current", String(tile.dataset.path === path));
   }
   place($("large"), path);
+  $("large").setAttribute("aria-label", `Live picture of ${path}`);
   compare(state.compare === path ? "" : state.compare);
+  showSize();
+  showNumbers();
   location.replace(`#${path}`);
   if (before !== camera() || state.tab === "picture") {
     showTab(state.tab);
@@ -126,7 +150,7 @@ export function showTab(name) {
     tab.setAttribute("aria-selected", String(tab.dataset.name === name));
     tab.tabIndex = tab.dataset.name === name ? 0 : -1;
   }
-  $("shapes").hidden = true;
+  $("shapes").toggleAttribute("hidden", true);
   $("tab").replaceChildren();
   panels[name].show($("tab"), $("shapes"));
 }
@@ -146,22 +170,39 @@ function buildTabs() {
 function takeStatus(status) {
   const before = state.status && paths().join();
   state.status = status;
-  const size = cameraStatus();
-  if (size?.width) {
-    $("screen").style.aspectRatio = `${size.width}/${size.height}`;
-  }
   if (before !== paths().join()) {
     buildWall();
   }
+  for (const tile of $("wall").children) {
+    const [name] = tile.dataset.path.split("/");
+    const seen = status.cameras.find(each => each.name === name);
+    const caption = tile.querySelector(".dot");
+    if (caption.dataset.state && caption.dataset.state !== seen.state) {
+      say(`${name}: ${seen.state}`);
+    }
+    caption.dataset.state = seen.state;
+    caption.className = `dot ${seen.state}`;
+    tile.setAttribute("aria-label", `Show ${tile.dataset.path}, ${seen.state}`);
+  }
+  showSize();
   showArmed();
 }
 
 function takeEvent(event) {
-  state.events.unshift(event);
-  state.events.length = Math.min(state.events.length, 100);
-  say(`Motion ${event.kind ?? ""} in ${event.region} of ${event.camera}`);
+  noteEvent(state.events, event);
+  say(`Motion in ${event.region} of ${event.camera} ${event.event === "motion_ended" ? "ended" : "began"}`);
   if (state.tab === "events") {
-    showTab("events");
+    panels.events.tick($("tab"));
+  }
+}
+
+// A split is twice as wide as its camera's picture, so what was drawn comes first.
+function showSize() {
+  const [width, height] = state.pictures.get(state.chosen)?.size ?? [0, 0];
+  const seen = cameraStatus();
+  const [x, y] = width ? [width, height] : [seen?.width, seen?.height];
+  if (x && y) {
+    $("screen").style.setProperty("--ratio", x / y);
   }
 }
 
@@ -176,9 +217,9 @@ async function tick() {
   for (const [path, picture] of state.pictures) {
     const numbers = picture.take();
     state.numbers.set(path, numbers);
-    const shown = numbers.p50 === null ? "" : `${numbers.p50.toFixed(0)} ms`;
+    const shown = numbers.p50 === null ? "–" : `${numbers.p50.toFixed(0)} ms`;
     document.querySelector(`figure[data-path="${path}"] figcaption .quiet`).textContent =
-      numbers.slate ? "no signal" : `${numbers.fps.toFixed(0)} fps ${shown}`;
+      numbers.slate ? "no signal" : `${numbers.fps.toFixed(0)} fps · ${shown}`;
   }
   showNumbers();
   if (state.status && performance.now() - (state.toldMs ?? 0) > 3000) {
@@ -190,7 +231,7 @@ async function tick() {
       compute: mount.latency_ms.compute.p50, viewers: mount.viewers});
     state.history = state.history.slice(-120);
   }
-  panels[state.tab].tick?.();
+  panels[state.tab].tick?.($("tab"));
 }
 
 function showNumbers() {
@@ -200,14 +241,20 @@ function showNumbers() {
   if (!numbers || !mount || !seen) {
     return;
   }
-  const parts = [state.chosen, seen.state, `${numbers.fps.toFixed(1)} fps`, `${numbers.kbps.toFixed(0)} kbit/s`,
-    `${mount.viewers} viewer${mount.viewers === 1 ? "" : "s"}`];
-  if (numbers.p50 !== null) {
-    parts.push(`capture to screen ${numbers.p50.toFixed(1)} ms (95 %: ${numbers.p95.toFixed(1)})`);
-  }
-  const compute = mount.latency_ms.compute.p50;
-  parts.push(`computing ${compute.toFixed(2)} ms of ${(1000 / Math.max(seen.fps, 1)).toFixed(1)} ms a frame`, seen.backend);
-  $("numbers").textContent = parts.join(" · ");
+  const screen = numbers.p50 === null ? "" : `${numbers.p50.toFixed(0)} ms (${numbers.p95.toFixed(0)})`;
+  $("place").textContent = `${state.chosen} · ${numbers.slate ? "no signal" : seen.state}`;
+  $("place").className = `dot ${numbers.slate ? "" : seen.state}`;
+  $("age").textContent = screen;
+  const rows = {
+    "To the screen": screen || "–",
+    "Frames": `${numbers.fps.toFixed(1)} / s`,
+    "Bit rate": `${(numbers.kbps / 1000).toFixed(1)} Mbit/s`,
+    "Viewers": mount.viewers,
+    "Computing, ms": `${mount.latency_ms.compute.p50.toFixed(2)} of ${(1000 / Math.max(seen.fps, 1)).toFixed(0)}`,
+    "Computed by": seen.backend,
+  };
+  $("numbers").replaceChildren(...Object.entries(rows).map(([name, value]) =>
+    make("div", {}, make("dt", {}, name), make("dd", {title: String(value)}, String(value)))));
 }
 
 // Logging in
@@ -220,7 +267,7 @@ async function logIn() {
     location.assign("/login");
     return;
   }
-  $("login-note").textContent = state.session.secure ? "" : "This connection is not encrypted.";
+  $("login-note").textContent = location.protocol === "https:" ? "" : "This connection is not encrypted; the password stays on this machine.";
   form.onsubmit = async event => {
     event.preventDefault();
     try {
@@ -253,16 +300,19 @@ async function start() {
   showTab(state.tab);
 }
 
-$("wipe").addEventListener("input", () => compare(state.compare));
-$("compare").addEventListener("change", event => compare(event.target.value));
-$("logout").addEventListener("click", async () => { await post("/v1/logout", {}); location.assign("/"); });
-$("armed").addEventListener("change", event =>
-  post(`/v1/cameras/${camera()}/armed`, {armed: event.target.checked}).catch(fault => { $("fault").textContent = fault.message; }));
-$("snapshot").addEventListener("click", () => {
-  const link = make("a", {href: `/snapshot.jpg?camera=${camera()}&view=${view()}`, download: `${camera()}-${view()}.jpg`});
-  link.click();
-});
+function listen() {
+  const complains = promise => promise.catch(fault => complain(fault.message));
+  $("mode").onclick = () => showWall(!document.body.classList.contains("wall"));
+  $("wipe").oninput = () => compare(state.compare);
+  $("compare").onchange = event => compare(event.target.value);
+  $("full").onclick = () => complains($("screen").requestFullscreen());
+  $("logout").onclick = () => complains(post("/v1/logout", {}).then(() => location.assign("/")));
+  $("armed").onchange = event => complains(post(`/v1/cameras/${camera()}/armed`, {armed: event.target.checked}));
+  $("snapshot").onclick = () => make("a", {href: `/snapshot.jpg?camera=${camera()}&view=${view()}`,
+    download: `${camera()}-${view()}.jpg`}).click();
+  setInterval(() => complains(tick()), 1000);
+  complains(start());
+}
 
-state.chosen = location.hash.slice(1);
-setInterval(() => tick().catch(fault => { $("fault").textContent = fault.message; }), 1000);
-start().catch(fault => { $("fault").textContent = fault.message; });
+state.chosen = decodeURIComponent(location.hash.slice(1));
+listen();

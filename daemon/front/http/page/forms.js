@@ -3,8 +3,9 @@
 
 import {make, patch} from "./api.js";
 
-const COSTS = {frame: "no frame is lost", view: "this view begins anew", camera: "the camera is opened anew",
-  front: "edged listens anew"};
+// What a change costs, as a word beside the field and as a sentence.
+const COSTS = {frame: ["live", "no frame is lost"], view: ["restarts the view", "viewers of this view connect again"],
+  camera: ["reopens the camera", "the camera is opened anew"], front: ["edged listens anew", "connections are made again"]};
 const EVERY_MS = 80; // a slider that is dragged sends no more often
 
 // The part of the schema that describes a path of keys and names.
@@ -22,7 +23,7 @@ export function nest(path, value) {
   return path.reduceRight((inner, key) => ({[key]: inner}), value);
 }
 
-function dig(object, path) {
+export function dig(object, path) {
   return path.reduce((inner, key) => inner?.[key], object);
 }
 
@@ -57,7 +58,7 @@ export class Changes {
         last.atMs = performance.now();
       }
       this.put(change.path, change.value);
-      this.tell({key, cost: said.cost, changed: said.changed, warnings: said.warnings});
+      this.tell({key, undone: change.undo, warnings: said.warnings});
     } catch (fault) {
       this.tell({key, fault: fault.message});
     }
@@ -75,13 +76,6 @@ export class Changes {
     }
   }
 
-  // A shape that was changed without set(): it is undone and kept with the rest.
-  note(path, value) {
-    const before = dig(this.config, path);
-    this.done.push({path, value, before: before ? {polygon: before.polygon} : null, atMs: performance.now()});
-    this.put(path, value);
-  }
-
   undo() {
     const last = this.done.pop();
     if (last) {
@@ -97,54 +91,79 @@ export class Changes {
   }
 }
 
+// "bitrate_kbps" as a person says it, its unit beside it: ["Bitrate", "kbit/s"].
+function title(name, unit) {
+  const words = (unit ? name.replace(/_(kbps|ms|us|s|px|hz)$/, "") : name).replaceAll("_", " ");
+  return [words[0].toUpperCase() + words.slice(1), unit === words || unit === "factor" ? "" : unit ?? ""];
+}
+
+// The beginning, and the rest where somebody asks for it.
+function explain(description = "") {
+  const end = description.slice(12).search(/[.:;] [A-Za-z]/) + 12;
+  return make("small", {}, end < 12 ? description : make("details", {},
+    make("summary", {}, description.slice(0, end)), description.slice(end + 2)));
+}
+
 function slider(field, value, change) {
   const whole = field.type === "integer";
   value ??= field.minimum;
-  const most = Math.min(field.maximum, Math.max(4 * Math.abs(field.default ?? 0), 2 * Math.abs(value ?? 0), field.minimum + 4));
-  const shown = make("output", {}, String(value ?? ""));
-  const range = make("input", {type: "range", min: field.minimum, max: most,
-    step: whole ? field.multipleOf ?? 1 : (most - field.minimum) / 200, value,
+  const most = Math.min(field.maximum, Math.max(4 * Math.abs(field.default ?? 0), 2 * Math.abs(value ?? 0), 4));
+  const step = whole ? field.multipleOf ?? 1 : 10 ** Math.floor(Math.log10(most / 100));
+  const shown = make("output", {}, String(value));
+  const range = make("input", {type: "range", min: field.minimum < step ? 0 : field.minimum, max: most, step, value,
     oninput: () => {
-      shown.textContent = whole ? range.value : Number(range.value).toPrecision(3);
-      change(Number(range.value));
+      const next = Math.max(field.minimum, Number(range.value));
+      shown.textContent = String(next);
+      change(next);
     }});
-  return [range, shown];
+  return make("span", {class: "wide"}, range, shown);
 }
 
 function pair(value, field, change) {
   const [x, y] = [0, 1].map(i => make("input", {type: "number", min: field.items?.minimum ?? 1, max: field.items?.maximum ?? 1024,
-    value: value?.[i] ?? "", "aria-label": i ? "threads in y" : "threads in x",
+    value: value?.[i] ?? "", placeholder: "auto", "aria-label": i ? "threads in y" : "threads in x",
     onchange: () => x.value && y.value && change([Number(x.value), Number(y.value)])}));
-  return [make("span", {class: "row"}, x, "×", y)];
+  return make("span", {class: "row"}, x, "×", y);
+}
+
+// A number, or the word that stands for one that is found out: "otsu".
+function numberOrWord(field, value, change) {
+  const [number, {const: word}] = field.anyOf;
+  const made = slider(number, typeof value === "number" ? value : number.minimum, change);
+  const range = made.querySelector("input");
+  const box = make("input", {type: "checkbox", checked: value === word,
+    onchange: () => change(box.checked ? word : Number(range.value))});
+  range.addEventListener("input", () => { box.checked = false; });
+  made.append(make("label", {}, box, ` ${word}`));
+  return made;
+}
+
+function text(field, value, change) {
+  const isNumber = /^(integer|number)$/.test(field.type);
+  const input = make("input", {type: isNumber ? "number" : "text", value: value ?? "", step: "any",
+    onchange: () => change(isNumber && input.value !== "" ? Number(input.value) : input.value)});
+  return isNumber ? input : make("span", {class: "wide"}, input);
 }
 
 function control(field, value, change) {
   if (field.enum) {
     const select = make("select", {onchange: () => change(field.enum[select.selectedIndex])},
       ...field.enum.map(word => make("option", {value: word, selected: word === value}, String(word))));
-    return [select];
+    return select;
   }
   if (field.anyOf) {
     return numberOrWord(field, value, change);
   }
-  switch (field.type) {
-  case "boolean": {
+  if (field.type === "boolean") {
     const box = make("input", {type: "checkbox", checked: Boolean(value), onchange: () => change(box.checked)});
-    return [box];
+    return box;
   }
-  case "integer":
-  case "number":
-    if (field.minimum !== undefined && field.maximum !== undefined && typeof (value ?? 0) === "number") {
-      return slider(field, value ?? field.default, change);
-    }
-    break;
-  case "array":
+  if (field.type === "array") {
     return pair(value, field, change);
-  default:
   }
-  const text = make("input", {type: "text", value: value ?? "",
-    onchange: () => change(/^(integer|number)$/.test(field.type) && text.value !== "" ? Number(text.value) : text.value)});
-  return [text];
+  const isSlider = field.type !== "string" && field.minimum !== undefined && field.maximum !== undefined &&
+    typeof (value ?? 0) === "number";
+  return (isSlider ? slider : text)(field, value ?? field.default, change);
 }
 
 // Whether a key means anything beside what the object is: a threshold for a view that has one.
@@ -152,43 +171,34 @@ function isUsed(field, values) {
   return Object.entries(field["x-used-by"] ?? {}).every(([key, words]) => words.includes(values[key]));
 }
 
-// A number, or the word that stands for one that is found out: "otsu".
-function numberOrWord(field, value, change) {
-  const [number, {const: word}] = field.anyOf;
-  const [range, shown] = slider(number, typeof value === "number" ? value : number.minimum, change);
-  const box = make("input", {type: "checkbox", checked: value === word, "aria-label": word,
-    onchange: () => change(box.checked ? word : Number(range.value))});
-  range.addEventListener("input", () => { box.checked = false; });
-  return [make("span", {class: "row"}, range, make("label", {}, box, ` ${word}`)), shown];
-}
-
 const isPair = field => field.type === "array" && field.maxItems === 2 && field.items?.type === "integer";
 
-// A line of the form: name, what sets it, what a change costs, what it means.
+// A line of the form: name, what a change costs, what sets it, what it means.
 function line(path, field, value, changes, may) {
   const id = `field-${path.join("-")}`;
-  const name = path.at(-1);
-  const inputs = control(field, value, next => changes.set(path, next));
-  const input = inputs[0].matches("input, select") ? inputs[0] : inputs[0].querySelector("input");
-  input.id = id;
-  inputs.forEach(each => [each, ...each.querySelectorAll("input")].forEach(one => { one.disabled = !may; }));
+  const [name, unit] = title(path.at(-1), field["x-unit"]);
+  const made = control(field, value, next => changes.set(path, next));
+  const inputs = made.matches("input, select") ? [made] : [...made.querySelectorAll("input")];
+  const [word, sentence] = COSTS[field["x-cost"]] ?? [];
+  inputs[0].id = id;
+  inputs.forEach(each => { each.disabled = !may; });
   return make("div", {class: "field", "data-key": path.join(".")},
-    make("label", {for: id}, field["x-unit"] ? `${name} (${field["x-unit"]})` : name), ...inputs,
-    make("span", {class: "cost", "data-cost": field["x-cost"], title: COSTS[field["x-cost"]] ?? ""}, field["x-cost"] ?? ""),
-    make("small", {}, field.description ?? ""));
+    make("label", {for: id, title: path.at(-1)}, name, unit && make("span", {class: "quiet"}, ` ${unit}`)),
+    may && word ? make("span", {class: "cost", "data-cost": field["x-cost"], title: sentence}, word) : make("span"),
+    made, explain(field.description));
 }
 
-// Fields of the object at `path`, with those of a plain group in it. `may`: the person may change
-// something. What the network may not change is shown beneath.
+// Fields of the object at `path`, and beneath them those of the groups in it. `may`: the person may
+// change something. What the network may not change is shown at the end.
 export function form(schema, changes, path, may) {
   const values = dig(changes.config, path) ?? {};
-  const fixed = make("details", {}, make("summary", {}, "Set in edged.conf alone"));
-  const all = make("div", {});
+  const fixed = make("details", {}, make("summary", {class: "quiet"}, "Set in edged.conf alone"));
+  const all = make("div"), groups = make("div");
 
   for (const [name, field] of Object.entries(find(schema, path)?.properties ?? {})) {
     const here = [...path, name];
     if (field.type === "object" && field.properties) {
-      all.append(make("h2", {}, name), form(schema, changes, here, may));
+      groups.append(make("h3", {}, title(name)[0]), form(schema, changes, here, may));
     } else if (field.type === "object" || (field.type === "array" && !isPair(field)) || !isUsed(field, values)) {
       continue;
     } else if (field["x-remote"]) {
@@ -197,5 +207,5 @@ export function form(schema, changes, path, may) {
       fixed.append(make("p", {class: "field fixed"}, make("span", {}, name), make("span", {}, JSON.stringify(values[name]))));
     }
   }
-  return make("div", {}, all, fixed.children.length > 1 ? fixed : null);
+  return make("div", {}, all, groups, fixed.children.length > 1 ? fixed : null);
 }

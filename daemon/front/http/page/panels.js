@@ -1,74 +1,105 @@
 // The panels beside the picture: settings of the view, the camera and the kernels, measurements,
 // regions and privacy, events.
 
-import {get, make, patch} from "./api.js";
-import {Changes, form, nest} from "./forms.js";
+import {make} from "./api.js";
+import {showEvents} from "./events.js";
+import {Changes, dig, find, form} from "./forms.js";
 import {Shapes} from "./shapes.js";
 import {camera, cameraStatus, mountStatus, say, state, view} from "./app.js";
+import {tuner} from "./tune.js";
 
-let changes = null;
+let changes = null; // of state.config; they outlive the panel that made them
 let shapes = null;
 
-function tell(line, {key, cost, fault, warnings}) {
-  line.classList.toggle("fault", Boolean(fault));
-  line.textContent = fault ?? [`${key} is changed${cost ? `; cost: ${cost}` : ""}`, ...(warnings ?? [])].join("; ");
-  say(line.textContent);
-}
+// Undo and keep at the end of a panel, with what became of the last change. `changed` is called
+// after each.
+function actions(changed) {
+  const line = make("p", {role: "status"});
+  const tell = (sentence, isFault) => {
+    line.classList.toggle("fault", isFault);
+    line.textContent = sentence;
+    undo.disabled = keep.disabled = !changes.done.length;
+    say(sentence);
+  };
+  const undo = make("button", {type: "button", onclick: () => changes.undo()}, "Undo");
+  const keep = make("button", {type: "button", class: "main", onclick: () =>
+    changes.keep().then(() => tell("Kept: it stays after a restart.", false), fault => tell(fault.message, true))},
+  "Keep after a restart");
 
-function begin() {
   if (changes?.config !== state.config) {
     changes = new Changes(state.config);
   }
+  changes.tell = told => {
+    tell(told.fault ?? [`${told.key.split(".").pop()} ${told.undone ? "is as before" : "is changed"}`,
+      ...(told.warnings ?? [])].join("; "), Boolean(told.fault));
+    changed(told);
+  };
+  undo.disabled = keep.disabled = !changes.done.length;
+  return make("div", {class: "row actions"}, undo, keep, line);
 }
 
-// A form with undo and keep beneath it.
-function settings(tab, path) {
+// A form that is made anew where a change makes others of its fields mean something.
+function settings(path) {
+  const place = make("div");
+  const draw = () => {
+    const focused = document.activeElement?.id;
+    place.replaceChildren(form(state.schema, changes, path, state.session.can_change));
+    if (focused) {
+      document.getElementById(focused)?.focus();
+    }
+  };
+  const changed = ({key, undone, fault}) => {
+    if (undone || fault || find(state.schema, key.split("."))?.enum) {
+      draw();
+    }
+  };
+  return {place, draw, changed};
+}
+
+const forOperators = what => make("p", {class: "quiet"}, `${what} are shown to operators.`);
+
+function showSettings(tab, path, before = () => []) {
   if (!state.schema || !state.config) {
-    tab.append(make("p", {class: "quiet"}, "Settings are shown to operators."));
+    tab.append(forOperators("Settings"));
     return;
   }
-  const line = make("p", {role: "status"});
-  begin();
-  changes.tell = told => {
-    tell(line, told);
-    undo.disabled = keep.disabled = !changes.done.length;
-  };
-  const undo = make("button", {type: "button", disabled: !changes.done.length, onclick: () => {
-    changes.undo();
-    setTimeout(() => redraw(), 300);
-  }}, "Undo");
-  const keep = make("button", {type: "button", disabled: !changes.done.length, onclick: async () => {
-    try {
-      await changes.keep();
-      line.textContent = "Kept: the changes stay after a restart.";
-      undo.disabled = keep.disabled = true;
-    } catch (fault) {
-      tell(line, {fault: fault.message});
-    }
-  }}, "Keep after a restart");
-  const redraw = () => tab.replaceChildren(form(state.schema, changes, path, state.session.can_change),
-    make("div", {class: "row"}, undo, keep), line);
-  redraw();
+  const fields = settings(path);
+  tab.append(...before(fields), fields.place, actions(fields.changed));
+  fields.draw();
+}
+
+function showKernels(tab) {
+  showSettings(tab, ["kernels"], fields => [make("h2", {}, "How the GPU cuts up its work"),
+    tuner(() => showKernelFields(fields))]);
+}
+
+// Beneath a search, which stays.
+function showKernelFields(fields) {
+  changes = new Changes(state.config, changes.tell);
+  fields.draw();
 }
 
 // Charts of the last two minutes
 // ---------------------------------------------------------------------
 
 const NS = "http://www.w3.org/2000/svg";
+const CHART_S = 120;
 
+function element(tag, attributes) {
+  const made = document.createElementNS(NS, tag);
+  Object.entries(attributes).forEach(([name, value]) => made.setAttribute(name, value));
+  return made;
+}
+
+// Where there is a limit, as the time that a frame has, it is a dashed line.
 function chart(values, limit) {
   const most = Math.max(limit ?? 0, ...values, 1e-6) * 1.1;
-  const svg = document.createElementNS(NS, "svg");
-  const line = document.createElementNS(NS, "polyline");
-  svg.setAttribute("class", "chart");
-  svg.setAttribute("viewBox", "0 0 120 1");
-  svg.setAttribute("preserveAspectRatio", "none");
-  line.setAttribute("points", values.map((value, i) => `${120 - values.length + i},${1 - value / most}`).join(" "));
-  svg.append(line);
+  const svg = element("svg", {class: "chart", viewBox: `0 0 ${CHART_S} 1`, preserveAspectRatio: "none", "aria-hidden": "true"});
+  const from = CHART_S - values.length;
+  const points = values.map((value, i) => `L${from + i} ${1 - value / most}`).join("");
+  svg.append(element("path", {d: `M${from} 1.1${points}L${CHART_S - 1} 1.1`}));
   if (limit) {
-    const mark = document.createElementNS(NS, "line");
-    Object.entries({x1: 0, x2: 120, y1: 1 - limit / most, y2: 1 - limit / most}).forEach(([name, value]) => mark.setAttribute(name, value));
-    svg.append(mark);
+    svg.append(element("line", {x1: 0, x2: CHART_S, y1: 1 - limit / most, y2: 1 - limit / most}));
   }
   return svg;
 }
@@ -80,131 +111,106 @@ function showNumbers(tab) {
     return;
   }
   const past = state.history.filter(each => each.path === state.chosen);
-  const row = (title, unit, key, limit) => {
+  const card = (title, unit, key, digits, limit) => {
     const values = past.map(each => each[key] ?? 0);
-    return [make("h2", {}, `${title}: ${(values.at(-1) ?? 0).toFixed(1)} ${unit}`), chart(values, limit)];
+    return make("div", {}, make("h3", {}, title), make("b", {}, (values.at(-1) ?? 0).toFixed(digits)), ` ${unit}`, chart(values, limit));
   };
   const steps = Object.entries(mount.latency_ms).map(([step, at]) => make("tr", {}, make("td", {}, step.replaceAll("_", " ")),
     ...["p50", "p95", "p99"].map(share => make("td", {}, at[share].toFixed(2)))));
-  tab.replaceChildren(
-    ...row("Capture to screen", "ms", "p50"), ...row("Computing", "ms", "compute", 1000 / Math.max(seen.fps, 1)),
-    ...row("Frames", "a second", "fps"), ...row("Bit rate", "kbit/s", "kbps"),
-    make("table", {}, make("thead", {}, make("tr", {}, ...["latency, ms", "p50", "p95", "p99"].map(title => make("th", {scope: "col"}, title)))),
-      make("tbody", {}, ...steps)),
-    make("p", {class: "quiet"}, `${seen.path}. ${mount.encoder}${mount.governor ? `, gives up ${mount.governor}` : ""}. ` +
-      `${seen.frames} frames, ${seen.dropped} dropped, ${mount.viewers} viewers. GPU: ${seen.gpu}.`));
-}
-
-// The GPU's blocks
-// ---------------------------------------------------------------------
-
-async function tune(tab, line) {
-  const bar = make("progress", {max: 1, value: 0});
-  const stop = new AbortController();
-  const table = make("tbody");
-  tab.append(make("div", {class: "row"}, bar, make("button", {type: "button", onclick: () => stop.abort()}, "Stop")),
-    make("table", {}, make("thead", {}, make("tr", {}, ...["kernel", "block", "µs"].map(title => make("th", {scope: "col"}, title)))), table));
-  const reply = await fetch("/v1/tune", {method: "POST", signal: stop.signal, headers: {"Content-Type": "application/json"},
-    body: JSON.stringify({camera: camera(), view: view(), apply: true})});
-  if (!reply.ok) {
-    throw new Error((await reply.json()).detail);
-  }
-  const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
-  let kept = "";
-  for (;;) {
-    const {done, value} = await reader.read();
-    if (done) {
-      break;
-    }
-    const lines = (kept + value).split("\n");
-    kept = lines.pop();
-    for (const told of lines.filter(each => each.includes("{")).map(each => JSON.parse(each.slice(each.indexOf("{"))))) {
-      bar.max = told.of ?? bar.max;
-      bar.value = told.tried ?? bar.value;
-      if (told.kernel) {
-        table.prepend(make("tr", {}, make("td", {}, told.kernel), make("td", {}, (told.block ?? []).join(" × ")),
-          make("td", {}, `${told.us ?? ""}`)));
-      }
-      line.textContent = told.message ?? line.textContent;
-    }
-  }
-  state.config = await get("/v1/config");
-}
-
-function showKernels(tab) {
-  const line = make("p", {role: "status"});
-  const fields = make("div");
-  const button = make("button", {type: "button", disabled: !state.session.can_change, onclick: async () => {
-    button.disabled = true;
-    try {
-      await tune(tab, line);
-    } catch (fault) {
-      tell(line, {fault: fault.message});
-    }
-    button.disabled = false;
-  }}, "Find the fastest blocks");
-  tab.append(make("div", {class: "row"}, button), line, fields);
-  for (const name of Object.keys(state.schema?.properties?.kernels?.properties ?? {})) {
-    const part = make("div");
-    settings(part, ["kernels", name]);
-    fields.append(make("h2", {}, name), part);
-  }
+  tab.replaceChildren(make("h2", {}, state.chosen), make("div", {class: "charts"},
+    card("Capture to screen", "ms", "p50", 1), card("Computing, of a frame's time", "ms", "compute", 2, 1000 / Math.max(seen.fps, 1)),
+    card("Frames", "a second", "fps", 1), card("Bit rate", "kbit/s", "kbps", 0)),
+  make("table", {}, make("thead", {}, make("tr", {}, ...["latency, ms", "p50", "p95", "p99"].map(title => make("th", {scope: "col"}, title)))),
+    make("tbody", {}, ...steps)),
+  make("p", {class: "quiet"}, `${seen.path}. ${mount.governor ? `The encoder is too slow, so edged gives up ${mount.governor}. ` : ""}` +
+    `${seen.frames} frames, ${seen.dropped} dropped. ${seen.gpu}`));
 }
 
 // Regions and privacy
 // ---------------------------------------------------------------------
 
 const LISTS = {region: "regions", privacy: "privacy"};
+const WHOLE = [[0.3, 0.3], [0.7, 0.3], [0.7, 0.7], [0.3, 0.7]];
 
-function listShapes(kind, objects) {
-  return Object.entries(objects ?? {}).filter(([, shape]) => shape.polygon).map(([name, shape]) =>
-    ({name, kind, polygon: shape.polygon.map(corner => [...corner])}));
+const pathOf = shape => ["cameras", camera(), LISTS[shape.kind], shape.name];
+
+function listShapes(config) {
+  return Object.entries(LISTS).flatMap(([kind, list]) => Object.entries(config[list] ?? {})
+    .filter(([, shape]) => shape.polygon)
+    .map(([name, shape]) => ({name, kind, polygon: shape.polygon.map(corner => [...corner])})));
+}
+
+// The first free name: region1, region2 …
+function nameShape(all, kind) {
+  for (let number = 1; ; number++) {
+    if (!all.some(shape => shape.kind === kind && shape.name === `${kind}${number}`)) {
+      return `${kind}${number}`;
+    }
+  }
+}
+
+function save(shape) {
+  const path = pathOf(shape);
+  if (dig(changes.config, path)) {
+    changes.set([...path, "polygon"], shape.polygon);
+  } else {
+    changes.set(path, {polygon: shape.polygon});
+  }
 }
 
 function showShapes(tab, svg) {
   const config = state.config?.cameras?.[camera()];
   if (!config) {
-    tab.append(make("p", {class: "quiet"}, "Regions are shown to operators."));
+    tab.append(forOperators("Regions"));
     return;
   }
-  begin();
-  const all = [...listShapes("region", config.regions), ...listShapes("privacy", config.privacy)];
-  const line = make("p", {role: "status"});
-  const list = make("ul", {class: "timeline"});
-  const save = async (shape, removed) => {
-    try {
-      await patch(nest(["cameras", camera(), LISTS[shape.kind], shape.name], removed ? null : {polygon: shape.polygon}));
-      changes.note(["cameras", camera(), LISTS[shape.kind], shape.name], removed ? null : {polygon: shape.polygon});
-      tell(line, {key: `${shape.kind} ${shape.name}`});
-    } catch (fault) {
-      tell(line, {fault: fault.message});
-    }
-  };
-  shapes = new Shapes(svg, shape => save(shape));
+  const may = state.session.can_change;
+  const hint = make("p", {class: "quiet"});
+  const list = make("ul", {class: "list"});
+  const place = make("div");
+  let all = listShapes(config), fields = null;
   const draw = active => {
-    shapes.show(all, active, state.session.can_change);
+    shapes.show(all, active, may);
     list.replaceChildren(...all.map(shape => make("li", {class: "row"},
-      make("button", {type: "button", "aria-pressed": String(shape === active), onclick: () => draw(shape)},
-        shape.kind === "region" ? `region ${shape.name}` : `hidden: ${shape.name}`),
-      make("button", {type: "button", disabled: !state.session.can_change, "aria-label": "Remove", onclick: () => {
-        all.splice(all.indexOf(shape), 1);
-        save(shape, true);
+      make("button", {type: "button", "aria-pressed": String(shape === active), onclick: () => draw(shape === active ? null : shape)},
+        shape.kind === "region" ? shape.name : `${shape.name} (hidden)`),
+      make("button", {type: "button", disabled: !may, "aria-label": `Remove ${shape.name}`, onclick: () => {
+        all = all.filter(each => each !== shape);
+        changes.set(pathOf(shape), null);
         draw(null);
       }}, "Remove"))));
+    hint.textContent = active
+      ? "Click on the picture to add a corner, drag a corner to move it. With the keyboard: arrows move a corner, Delete removes it."
+      : "Motion in a region is an event. A hidden part is black before anything else sees it.";
+    fields = active?.kind === "region" && dig(changes.config, pathOf(active)) ? settings(pathOf(active)) : null;
+    place.replaceChildren(...(fields ? [make("h3", {}, `Motion in ${active.name}`), fields.place] : []));
+    fields?.draw();
   };
-  const add = kind => {
-    let number = 1;
-    while (all.some(shape => shape.kind === kind && shape.name === `${kind}${number}`)) {
-      number++;
+  const changed = told => {
+    if (told.undone || told.fault) {
+      all = listShapes(config);
+      draw(null);
+    } else if (!fields && shapes.active) {
+      draw(shapes.active);
+    } else {
+      fields?.changed(told);
     }
-    all.push({name: `${kind}${number}`, kind, polygon: []});
-    draw(all.at(-1));
-    line.textContent = "Click on the picture for each corner.";
   };
+  // A key press, which has no place on the picture, begins with a rectangle.
+  const add = (event, kind) => {
+    const shape = {name: nameShape(all, kind), kind, polygon: event.detail ? [] : WHOLE.map(corner => [...corner])};
+    all.push(shape);
+    draw(shape);
+    if (!event.detail) {
+      save(shape);
+    }
+  };
+  const last = actions(changed);
+  shapes = new Shapes(svg, save);
   tab.append(make("div", {class: "row"},
-    make("button", {type: "button", disabled: !state.session.can_change, onclick: () => add("region")}, "New region"),
-    make("button", {type: "button", disabled: !state.session.can_change, onclick: () => add("privacy")}, "Hide a part")),
-  make("p", {class: "quiet"}, "Motion in a region is an event. What privacy hides is black before anything else sees it."), list, line);
+    make("button", {type: "button", disabled: !may, onclick: event => add(event, "region")}, "New region"),
+    make("button", {type: "button", disabled: !may, onclick: event => add(event, "privacy")}, "Hide a part")),
+  hint, list, place, last);
   draw(null);
 }
 
@@ -213,22 +219,15 @@ function moveShapes() {
   for (const shape of shapes?.shapes ?? []) {
     shape.moving = shape.kind === "region" && seen.find(region => region.name === shape.name)?.moving;
   }
-  if (!(shapes?.held >= 0)) {
-    shapes?.draw();
-  }
+  shapes?.colour();
 }
 
-function showEvents(tab) {
-  tab.append(make("h2", {}, "Motion"), state.events.length
-    ? make("ol", {class: "timeline"}, ...state.events.map(event => make("li", {}, `${event.time ?? ""} ${event.camera}/${event.region} ${event.event ?? event.kind ?? ""}`)))
-    : make("p", {class: "quiet"}, "None since this page was opened."));
-}
-
+// `tick` is called each second while a panel is shown.
 export const panels = {
-  picture: {title: "View", show: tab => settings(tab, ["cameras", camera(), "views", view()])},
-  camera: {title: "Camera", show: tab => settings(tab, ["cameras", camera()])},
+  picture: {title: "View", show: tab => showSettings(tab, ["cameras", camera(), "views", view()])},
+  camera: {title: "Camera", show: tab => showSettings(tab, ["cameras", camera()])},
   kernels: {title: "GPU", show: showKernels},
-  numbers: {title: "Numbers", show: showNumbers, tick: () => state.tab === "numbers" && showNumbers(document.getElementById("tab"))},
+  numbers: {title: "Numbers", show: showNumbers, tick: showNumbers},
   shapes: {title: "Regions", show: showShapes, tick: moveShapes},
-  events: {title: "Events", show: showEvents},
+  events: {title: "Events", show: tab => showEvents(tab, state), tick: tab => showEvents(tab, state)},
 };

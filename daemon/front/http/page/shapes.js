@@ -31,7 +31,14 @@ export class Shapes {
   show(shapes, active, may) {
     Object.assign(this, {shapes, active, may});
     this.svg.removeAttribute("hidden");
+    this.svg.classList.toggle("drawing", Boolean(active && may));
     this.draw();
+  }
+
+  // Shows anew in which of them something moves.
+  colour() {
+    [...this.svg.querySelectorAll("polygon")].forEach((polygon, i) =>
+      polygon.classList.toggle("moving", Boolean(this.shapes[i]?.moving)));
   }
 
   at(event) {
@@ -111,13 +118,14 @@ export class Shapes {
     this.svg.replaceChildren();
     for (const shape of this.shapes) {
       this.svg.append(element("polygon", {points: shape.polygon.map(corner => corner.join(",")).join(" "),
-        class: `${shape.kind}${shape.moving ? " moving" : ""}`}));
+        class: shape === this.active ? `${shape.kind} active` : shape.kind}));
     }
     for (const [i, [x, y]] of (this.active && this.may ? this.active.polygon : []).entries()) {
-      const corner = element("ellipse", {cx: x, cy: y, rx: round[0], ry: round[1], tabindex: 0, "data-corner": i,
-        role: "slider", "aria-label": `corner ${i + 1}`, "aria-valuetext": `${x}, ${y}`});
+      const corner = element("ellipse", {cx: x, cy: y, rx: round[0], ry: round[1], tabindex: 0, "data-corner": i, role: "button",
+        "aria-label": `Corner ${i + 1}: ${Math.round(100 * x)} % from the left, ${Math.round(100 * y)} % from the top`});
       corner.addEventListener("keydown", event => this.key(event, i));
       this.svg.append(corner);
     }
+    this.colour();
   }
 }

@@ -11,12 +11,12 @@ import daemon
 
 VIEWS = [{"name": "plain", "view": "camera"}, {"name": "edges", "view": "edges", "gain": 0.2},
          {"name": "moves", "view": "motion"}]
-# How bright the large picture is.
+# How bright the large picture is, 0 to 255.
 BRIGHTNESS = """
 const {width, height} = document.getElementById("large");
-const small = new OffscreenCanvas(32, 18).getContext("2d");
-small.drawImage(document.getElementById("large"), 0, 0, 32, 18);
-return small.getImageData(0, 0, 32, 18).data.reduce((sum, value) => sum + value, 0);
+const copy = new OffscreenCanvas(width, height).getContext("2d");
+copy.drawImage(document.getElementById("large"), 0, 0);
+return copy.getImageData(0, 0, width, height).data.reduce((sum, value, i) => sum + (i % 4 === 1 ? value : 0), 0) / width / height;
 """
 
 

@@ -1,0 +1,64 @@
+// Motion as a timeline: a lane for each region, and the events as a list, the newest first.
+
+import {make} from "./api.js";
+
+const MOST = 200;        // events that are remembered
+const SPAN_S = 600;      // of the lanes
+const NS = "http://www.w3.org/2000/svg";
+
+const clock = time => new Date(time).toLocaleTimeString();
+
+// Adds what the server tells of an event (edged(8)) to `events`, whose first is the newest.
+export function noteEvent(events, told) {
+  const key = `${told.camera}/${told.region}/${told.number}`;
+  let event = events.find(each => each.key === key && !each.endedMs);
+  if (!event) {
+    event = {key, camera: told.camera, region: told.region, startedMs: Date.parse(told.started)};
+    events.unshift(event);
+    events.length = Math.min(events.length, MOST);
+  }
+  event.peak = told.peak;
+  event.endedMs = told.event === "motion_ended" ? Date.parse(told.time) : null;
+}
+
+// `moves`: something does now, since before the page was opened if no event says so.
+function lane(events, moves, nowMs) {
+  const svg = document.createElementNS(NS, "svg");
+  svg.setAttribute("class", "lane");
+  svg.setAttribute("viewBox", `0 0 ${SPAN_S} 1`);
+  svg.setAttribute("preserveAspectRatio", "none");
+  svg.setAttribute("aria-hidden", "true");
+  const unknown = moves && !events.some(event => !event.endedMs);
+  for (const {startedMs, endedMs} of unknown ? [{startedMs: nowMs - 3000}, ...events] : events) {
+    const bar = document.createElementNS(NS, "rect");
+    const from = SPAN_S - (nowMs - startedMs) / 1000;
+    bar.setAttribute("class", endedMs ? "" : "moving");
+    bar.setAttribute("x", from);
+    bar.setAttribute("width", Math.max(3, ((endedMs ?? nowMs) - startedMs) / 1000));
+    bar.setAttribute("height", 1);
+    svg.append(bar);
+  }
+  return svg;
+}
+
+function sentence({camera, region, startedMs, endedMs, peak}) {
+  const lasted = endedMs ? `${((endedMs - startedMs) / 1000).toFixed(1)} s` : "moves now";
+  return `${clock(startedMs)}  ${camera} / ${region}: ${lasted}, at most ${(100 * peak).toFixed(1)} % of it`;
+}
+
+// Fills the panel; called again each second.
+export function showEvents(tab, {events, status}) {
+  const nowMs = Date.now();
+  const regions = status.cameras.flatMap(camera => (camera.regions ?? []).map(region => ({...region, path: `${camera.name}/${region.name}`})));
+  if (!regions.length && !events.length) {
+    tab.replaceChildren(make("p", {class: "quiet"}, "No camera has a region. Draw one under Regions: motion in it is an event."));
+    return;
+  }
+  const lanes = make("div", {class: "lanes"}, ...regions.flatMap(({path, moving}) => [
+    make("span", {}, path.replace("/", " / "), make("small", {}, moving ? " moves" : "")),
+    lane(events.filter(event => `${event.camera}/${event.region}` === path), moving, nowMs)]),
+  make("span", {class: "scale quiet"}, make("span", {}, `${SPAN_S / 60} minutes ago`), make("span", {}, "now")));
+  tab.replaceChildren(make("h2", {}, "Motion"), lanes, events.length
+    ? make("ol", {class: "list"}, ...events.map(event => make("li", {}, sentence(event))))
+    : make("p", {class: "quiet"}, "No motion began since this page was opened."));
+}

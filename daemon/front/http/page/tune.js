@@ -1,0 +1,82 @@
+// The search for the fastest blocks of the camera's kernels: its progress, and what each kernel gained.
+
+import {get, make} from "./api.js";
+import {camera, cameraStatus, state, view} from "./app.js";
+
+const block = ({block: [x, y], rows}) => x ? `${x} × ${y}${rows ? ` × ${rows}` : ""}` : "–";
+
+// The lines of a reply as objects, as they come (application/x-ndjson).
+async function* lines(reply) {
+  const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
+  let kept = "";
+  for (;;) {
+    const {done, value} = await reader.read();
+    if (done) {
+      return;
+    }
+    const parts = (kept + value).split("\n");
+    kept = parts.pop();
+    yield* parts.filter(Boolean).map(part => JSON.parse(part));
+  }
+}
+
+function row({kernel, before, after, gain, changed}) {
+  return make("tr", {}, make("td", {}, kernel), make("td", {}, `${block(before)}: ${before.us.toFixed(1)}`),
+    make("td", {}, `${block(after)}: ${after.us.toFixed(1)}`),
+    make("td", {class: changed ? "better" : ""}, changed ? `−${(100 * gain).toFixed(0)} %` : "as it was"));
+}
+
+// Runs one. `line` says what is tried; it throws what the server says against it.
+async function tune(place, line, signal) {
+  const bar = make("progress", {max: 1, value: 0, "aria-label": "Progress"});
+  const table = make("tbody");
+  const reply = await fetch("/v1/tune", {method: "POST", signal, headers: {"Content-Type": "application/json"},
+    body: JSON.stringify({camera: camera(), view: view(), apply: true})});
+  if (!reply.ok) {
+    throw new Error((await reply.json()).detail);
+  }
+  place.replaceChildren(bar, make("table", {}, make("thead", {}, make("tr", {},
+    ...["kernel", "before, µs", "after, µs", "gain"].map(name => make("th", {scope: "col"}, name)))), table));
+  for await (const told of lines(reply)) {
+    if (told.type === "progress") {
+      bar.value = told.share;
+      line.textContent = `${told.kernel} in ${block(told)}: ${told.us.toFixed(1)} µs; best ${told.best.us.toFixed(1)}`;
+    } else if (told.type === "kernel") {
+      table.append(row(told));
+    } else if (told.error) {
+      throw new Error(told.error);
+    } else {
+      bar.value = 1;
+      line.textContent = told.applied ? "The faster blocks are in use." : "The blocks in use are the fastest.";
+    }
+  }
+  state.config = await get("/v1/config");
+}
+
+// The button, and beneath it what a search finds. `done` is called after it.
+export function tuner(done) {
+  const seen = cameraStatus();
+  const onGpu = seen?.backend.startsWith("CUDA");
+  const line = make("p", {role: "status", class: "quiet"}, onGpu ? "" : `The CPU computes ${camera()}: ${seen?.gpu}`);
+  const place = make("div");
+  let stop = null;
+  const button = make("button", {type: "button", class: "main", disabled: !state.session.can_change, onclick: async () => {
+    if (stop) {
+      stop.abort();
+      return;
+    }
+    stop = new AbortController();
+    button.textContent = "Stop";
+    line.className = "quiet";
+    try {
+      await tune(place, line, stop.signal);
+      done();
+    } catch (fault) {
+      line.textContent = stop.signal.aborted ? "Stopped; nothing is changed." : fault.message;
+      line.classList.toggle("fault", !stop.signal.aborted);
+    }
+    button.textContent = "Find the fastest blocks";
+    stop = null;
+  }}, "Find the fastest blocks");
+  return make("div", {}, make("div", {class: "row"}, button), line, place);
+}
