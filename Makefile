@@ -47,11 +47,11 @@ PACKAGE_CFLAGS = $(eval PACKAGE_CFLAGS := $(patsubst -I%,-isystem%,$(call pkg_co
 LDLIBS = $(eval LDLIBS := $(call pkg_config,--libs) -lm -ldl)$(LDLIBS)
 
 # Every .c of these folders is part of libedged.a, except the programs' main files.
-MAINS := daemon/front/main.c daemon/camera/main.c daemon/ctl/main.c
+MAINS := daemon/front/main.c daemon/camera/main.c daemon/recorder/main.c daemon/ctl/main.c
 SOURCES := $(filter-out $(MAINS),$(wildcard $(foreach floor,config board capture kernels daemon,$(addprefix $(floor)/,*.c */*.c */*/*.c))))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 LIBRARY := $(BUILD)/libedged.a
-PROGRAMS := $(BUILD)/edged $(BUILD)/edged-camera $(BUILD)/edgectl
+PROGRAMS := $(BUILD)/edged $(BUILD)/edged-camera $(BUILD)/edged-recorder $(BUILD)/edgectl
 
 # The kernels: exact machine code for this machine's GPUs alone, or where it has none, with SMS=all and
 # in a bundle for every GPU that this nvcc and we know; and PTX of the newest for those to come.
@@ -70,7 +70,7 @@ FATBINS := $(patsubst %.cu,$(BUILD)/%.fatbin,$(wildcard kernels/*/*.cu))
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(PROGRAMS) ## the programs: edged, edged-camera, edgectl
+all: $(PROGRAMS) ## the programs: edged, edged-camera, edged-recorder, edgectl
 
 setup: ## install missing packages to build, run and test (Debian 12 and 13, Ubuntu 20.04 to 26.04)
 	@scripts/setup
@@ -88,6 +88,7 @@ check: setup ## unit, golden and end-to-end tests; ends in a line for each
 
 $(BUILD)/edged: $(BUILD)/daemon/front/main.o $(LIBRARY)
 $(BUILD)/edged-camera: $(BUILD)/daemon/camera/main.o $(LIBRARY)
+$(BUILD)/edged-recorder: $(BUILD)/daemon/recorder/main.o $(LIBRARY)
 $(BUILD)/edgectl: $(BUILD)/daemon/ctl/main.o $(LIBRARY)
 $(PROGRAMS):
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)

@@ -12,7 +12,7 @@ UNITS := $(notdir $(wildcard systemd/*.service systemd/*.socket))
 DOCUMENTS := LICENSE README.md $(wildcard */README.md) \
              $(addprefix tests/data/,README.md street-views.jpg direction-hues.png)
 # All but edged.conf, which is the user's.
-INSTALLED = $(addprefix $(bindir)/,edged edgectl) $(libexecdir)/edged-camera $(addprefix $(unitdir)/,$(UNITS)) \
+INSTALLED = $(addprefix $(bindir)/,edged edgectl) $(addprefix $(libexecdir)/,edged-camera edged-recorder) $(addprefix $(unitdir)/,$(UNITS)) \
             $(sysusersdir)/edged.conf $(udevrulesdir)/70-edged.rules $(addprefix $(docdir)/,$(DOCUMENTS)) \
             $(addprefix $(completionsdir)/,edged edgectl) \
             $(foreach page,$(MAN_PAGES),$(mandir)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
@@ -20,7 +20,7 @@ RELOAD = $(if $(DESTDIR),,test ! -d /run/systemd/system || { $(1)systemctl daemo
 
 install: $(PROGRAMS) ## DESTDIR, prefix; an existing edged.conf is kept, the new one put beside it
 	install -Dm755 -t $(DEST)$(bindir) $(BUILD)/edged $(BUILD)/edgectl
-	install -Dm755 -t $(DEST)$(libexecdir) $(BUILD)/edged-camera
+	install -Dm755 -t $(DEST)$(libexecdir) $(BUILD)/edged-camera $(BUILD)/edged-recorder
 	install -Dm644 config/edged.conf $(CONF)$$(test ! -e $(CONF) || echo .new)
 	$(foreach document,$(DOCUMENTS),install -Dm644 $(document) $(DEST)$(docdir)/$(document) &&) true
 	install -Dm644 scripts/completion.bash $(DEST)$(completionsdir)/edgectl

@@ -168,6 +168,7 @@ lint lint-deep: $(PROGRAMS) ## formats, analyzers, include floors, API floors, s
 
 $(BUILD)/tests/fakes/cuda/edged: $(BUILD)/daemon/front/main.o $(FAKE_CUDA_IMAGES) $(LIBRARY)
 $(BUILD)/tests/fakes/cuda/edged-camera: $(BUILD)/daemon/camera/main.o $(FAKE_CUDA_IMAGES) $(LIBRARY)
+$(BUILD)/tests/fakes/cuda/edged-recorder: $(BUILD)/daemon/recorder/main.o $(FAKE_CUDA_IMAGES) $(LIBRARY)
 $(BUILD)/tests/fakes/cuda/edgectl: $(BUILD)/daemon/ctl/main.o $(FAKE_CUDA_IMAGES) $(LIBRARY)
 $(PROGRAMS) $(FAKE_CUDA_PROGRAMS):
 $(FAKE_CUDA_PROGRAMS):

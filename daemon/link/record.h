@@ -17,7 +17,9 @@
 #define RECORD_REGIONS_MAX 8
 #define RECORD_PATH_SIZE 1024
 #define RECORD_BYTES_MAX (256u << 10) // of a clip in one answer
-#define RECORD_CLIPS_MAX 64u          // in one answer
+#define RECORD_CLIPS_MAX 64u          // in one message
+#define RECORD_READS_MAX 64u          // questions for bytes at a time
+#define RECORD_LIST_MAX 1024u         // in all messages that answer one question
 
 enum record_mode {
     RECORD_EVENTS, // clips of motion events, and of what RECORD_TRIGGER asks for
@@ -68,7 +70,8 @@ struct record_picture {
     uint32_t reserved;
 };
 
-// Every question has a number that its answer repeats, from 1 on.
+// Every question has a number that its answer repeats, from 1 on. While the folder is not open yet,
+// questions are answered by RECORD_DONE with -EAGAIN, whatever their own answer is.
 enum record_action { RECORD_START, RECORD_STOP, RECORD_KEEP, RECORD_UNKEEP, RECORD_DELETE };
 
 // RECORD_TRIGGER, of a track: a signal from outside starts a clip, or prolongs the one that is
@@ -83,7 +86,7 @@ struct record_trigger {
 // RECORD_CLIPS; the last one has `more` 0.
 struct record_list {
     uint32_t request;
-    uint32_t count;                   // at most; 0: all of them
+    uint32_t count;                   // at most; 0 or more: RECORD_LIST_MAX
     int64_t from_wall_ns, to_wall_ns; // of 0 each: any time
     uint64_t before_id;               // 0: from the newest on, else those with smaller ids
     char camera[RECORD_NAME_SIZE];    // "": of all
@@ -99,7 +102,7 @@ struct record_find {
 enum record_part { RECORD_VIDEO, RECORD_STILL };
 
 // RECORD_READ: bytes of a clip's video or picture. Answered by RECORD_BYTES, in order of asking;
-// at most 64 wait, more are refused with EBUSY.
+// at most RECORD_READS_MAX wait, more are refused with EBUSY.
 struct record_read {
     uint32_t request;
     uint32_t part; // enum record_part
@@ -135,9 +138,10 @@ struct record_clip {
     uint64_t bytes;        // of the video
     uint64_t gap_ns;       // time within the clip that has no picture, or pictures were lost
     float peak;
-    uint8_t is_open, is_kept, is_always, has_picture;
     uint32_t region_count;
-    uint32_t reserved;
+    uint8_t is_open, is_kept, is_always, has_picture;
+    uint8_t is_triggered; // RECORD_TRIGGER began or prolonged it
+    uint8_t reserved[3];
     char camera[RECORD_NAME_SIZE], view[RECORD_NAME_SIZE];
     char regions[RECORD_REGIONS_MAX][RECORD_NAME_SIZE];
 };

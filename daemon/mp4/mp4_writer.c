@@ -30,6 +30,7 @@ struct table_chunk {
 struct mp4_writer {
     struct mp4_video video;
     bool is_file;
+    uint32_t note_size;
     char *name;       // owned
     uint64_t created; // since 1904
     uint32_t fragments;
@@ -47,6 +48,7 @@ struct mp4_writer *mp4_writer_new(const struct mp4_video *video,
 
     writer->video = *video;
     writer->is_file = settings->is_file;
+    writer->note_size = settings->note_size;
     writer->name = g_strdup(settings->name);
     if (settings->created_s) {
         writer->created = (uint64_t)(settings->created_s + SECONDS_1904_TO_1970);
@@ -392,6 +394,12 @@ void mp4_writer_start(struct mp4_writer *writer, GByteArray *bytes)
     put32(bytes, 0);
     put(bytes, "iso6mp41", 8);
     end_box(bytes, box);
+    if (writer->note_size) {
+        box = begin_box(bytes, "free");
+        g_byte_array_set_size(bytes, bytes->len + writer->note_size);
+        memset(bytes->data + bytes->len - writer->note_size, 0, writer->note_size);
+        end_box(bytes, box);
+    }
     if (writer->is_file) {
         writer->head_offset = bytes->len - begin;
         box = begin_box(bytes, "free");

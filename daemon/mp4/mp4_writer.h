@@ -8,7 +8,8 @@
 //   mp4_writer_fragment()   prft, moof, the head of an mdat     the caller adds its samples
 //   mp4_writer_finish()     moov with a table of all samples    the end of a file
 //
-// In a file a box `free` of 16 bytes stands in front of the first moov. While the file grows,
+// In a file a box `free` of 16 bytes stands in front of the first moov, and another one with room
+// for a note of the caller's in front of that, if it wants one. While the file grows,
 // players find a moov and fragments, and a file that was cut off anywhere plays up to its last
 // whole fragment. Once it is finished, mp4_writer_close_head() turns `free` into the head of one
 // mdat that reaches up to the last moov, which makes it a plain file: players do not have to look
@@ -24,6 +25,7 @@
 
 #define MP4_CLOCK_HZ 90000
 #define MP4_HEAD_SIZE 16u
+#define MP4_NOTE_OFFSET 32u // of a file's note
 
 struct mp4_writer;
 
@@ -35,9 +37,10 @@ struct mp4_sample {
 };
 
 struct mp4_settings {
-    bool is_file;      // to be finished one day; else a stream
-    const char *name;  // of the track, as players show it: "front/plain"; UTF-8
-    int64_t created_s; // since 1970; 0: not known
+    bool is_file;       // to be finished one day; else a stream
+    const char *name;   // of the track, as players show it: "front/plain"; UTF-8
+    int64_t created_s;  // since 1970; 0: not known
+    uint32_t note_size; // bytes of a file that are the caller's, from MP4_NOTE_OFFSET on; 0: none
 };
 
 // All of it is copied.

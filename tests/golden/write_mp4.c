@@ -80,7 +80,7 @@ static void flush(struct output *output)
 static void begin(struct output *output, const struct unit *unit, const char *name)
 {
     g_autoptr(GByteArray) bytes = g_byte_array_new();
-    const struct mp4_settings settings = {!output->is_stream, name, CAPTURED_S};
+    const struct mp4_settings settings = {!output->is_stream, name, CAPTURED_S, 0};
     struct mp4_video video;
     int r = mp4_video_read(&video, output->codec, unit->bytes, unit->size);
 

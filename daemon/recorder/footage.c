@@ -1,0 +1,598 @@
+#include "daemon/recorder/footage.h"
+
+#include "config/schema/schema.h"
+
+#include <string.h>
+
+#define FORGET_NS (60 * NS_PER_S) // a view that nobody feeds
+#define LATE_NS (2 * NS_PER_S)    // units come that much after they were captured, at most
+#define AHEAD_NS (10 * NS_PER_S)
+#define FIRST_INTERVAL_NS (NS_PER_S / 30)
+
+struct footage {
+    struct footage_pool *pool;
+    uint32_t number; // on the connection; 0: nobody feeds it
+    const char *camera, *view;
+    struct record_track settings;
+
+    // In memory.
+    GQueue units; // of struct footage_unit, references; the first one is a key frame
+    bool has_video, waits_for_key_frame;
+    struct mp4_video video;
+    uint64_t next_number; // 0: any
+    int64_t last_ns;      // when the newest unit was captured
+    int64_t interval_ns;  // between units, the newest
+    int64_t fed_ns;       // when the newest one came, by this process's clock
+
+    // What is asked for.
+    GPtrArray *moving; // regions in which an event is under way, interned
+    int64_t asked_ns;  // where a clip is to begin
+    int64_t until_ns;  // of events that are over and of triggers
+    uint64_t event;
+    const char *region;
+    bool triggered;
+    float peak;
+
+    // The clip.
+    struct growing_file *file; // NULL: none is open
+    struct recording *recording;
+    int64_t begun_ns, end_ns; // captured; the end of what was given to the file
+    bool skips;               // up to the next key frame, because memory was full
+    int64_t covered_ns;       // up to here there are clips already
+    uint64_t last_clip;
+    struct fragment *fragment; // owned; NULL: empty
+};
+
+static int64_t wall_offset_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec * NS_PER_S + now.tv_nsec - clock_now_ns();
+}
+
+// Memory
+// ---------------------------------------------------------------------
+
+static void drop_first_unit(struct footage *footage)
+{
+    struct footage_unit *unit = g_queue_pop_head(&footage->units);
+
+    footage->pool->bytes -= unit->size;
+    footage_unit_unref(unit);
+}
+
+static bool begins_with_key_frame(const struct footage *footage)
+{
+    const struct footage_unit *unit = g_queue_peek_head((GQueue *)&footage->units);
+
+    return !unit || unit->is_key_frame;
+}
+
+// The first group of pictures. Returns how many units that were.
+static unsigned drop_first_group(struct footage *footage)
+{
+    unsigned count = 0;
+
+    do {
+        drop_first_unit(footage);
+        count++;
+    } while (!begins_with_key_frame(footage));
+    return count;
+}
+
+// The second key frame's unit in memory, which may be the oldest one if it is old enough.
+static const struct footage_unit *second_key_frame(const struct footage *footage)
+{
+    const GList *link = footage->units.head;
+
+    while (link && (link = link->next)) {
+        const struct footage_unit *unit = link->data;
+
+        if (unit->is_key_frame) {
+            return unit;
+        }
+    }
+    return NULL;
+}
+
+static void forget_old_units(struct footage *footage)
+{
+    int64_t oldest_ns = footage->last_ns - footage->settings.before_ns - FOOTAGE_NOTICED_NS;
+    const struct footage_unit *unit;
+
+    while ((unit = second_key_frame(footage)) && unit->captured_ns <= oldest_ns) {
+        drop_first_group(footage);
+    }
+}
+
+static void forget_all_units(struct footage *footage)
+{
+    while (!g_queue_is_empty(&footage->units)) {
+        drop_first_unit(footage);
+    }
+}
+
+// The oldest group of all views, until there is room.
+static void make_room(struct footage_pool *pool)
+{
+    while (pool->bytes > FOOTAGE_BYTES_MAX) {
+        struct footage *oldest = NULL;
+        int64_t oldest_ns = INT64_MAX;
+
+        for (guint i = 0; i < pool->views->len; i++) {
+            struct footage *footage = pool->views->pdata[i];
+            const struct footage_unit *unit = g_queue_peek_head(&footage->units);
+
+            if (unit && unit->captured_ns < oldest_ns) {
+                oldest_ns = unit->captured_ns;
+                oldest = footage;
+            }
+        }
+        pool->dropped_units += drop_first_group(oldest);
+    }
+}
+
+// The clip
+// ---------------------------------------------------------------------
+
+// What was gathered goes to the file, and lasts until `end_ns`.
+static void end_fragment(struct footage *footage, int64_t end_ns)
+{
+    struct fragment *fragment = TAKE(footage->fragment);
+    const struct footage_unit *first;
+
+    if (!fragment) {
+        return;
+    }
+    first = fragment->units->pdata[0];
+    int64_t gap_ns = footage->end_ns ? first->captured_ns - footage->end_ns : 0;
+    fragment->end_ns = end_ns;
+    fragment->wall_offset_ns = wall_offset_ns();
+    if (archive_append(footage->pool->archive, footage->file, fragment) < 0) {
+        footage->skips = true;
+        return;
+    }
+    footage->end_ns = end_ns;
+    footage->recording->gap_ns += (uint64_t)gap_ns;
+    footage->recording->end_wall_ns =
+        footage->recording->start_wall_ns + end_ns - footage->begun_ns;
+}
+
+static void add_to_fragment(struct footage *footage, struct footage_unit *unit)
+{
+    struct fragment *fragment = footage->fragment;
+
+    if (footage->skips && !unit->is_key_frame) {
+        archive_count_lost(footage->pool->archive, 1);
+        return;
+    }
+    footage->skips = false;
+    if (!fragment) {
+        fragment = g_new0(struct fragment, 1);
+        fragment->units = g_ptr_array_new_with_free_func((GDestroyNotify)footage_unit_unref);
+        footage->fragment = fragment;
+    }
+    unit->references++;
+    g_ptr_array_add(fragment->units, unit);
+    fragment->bytes += unit->size;
+}
+
+static bool is_fragment_full(const struct footage *footage, const struct footage_unit *next)
+{
+    const struct footage_unit *first =
+        footage->fragment ? footage->fragment->units->pdata[0] : NULL;
+
+    return first && (next->is_key_frame || next->captured_ns - first->captured_ns >= FRAGMENT_NS);
+}
+
+// `end_ns`: when its last picture is over.
+static void end_clip(struct footage *footage, int64_t end_ns)
+{
+    if (!footage->file) {
+        return;
+    }
+    end_fragment(footage, end_ns);
+    footage->covered_ns = footage->end_ns;
+    archive_finish(footage->pool->archive, TAKE(footage->file));
+    footage->recording = NULL;
+}
+
+// Where a clip begins in memory. NULL: nowhere yet.
+static GList *find_beginning(const struct footage *footage)
+{
+    GList *found = NULL;
+
+    for (GList *link = footage->units.head; link; link = link->next) {
+        const struct footage_unit *unit = link->data;
+
+        if (!unit->is_key_frame) {
+            continue;
+        }
+        if (footage->covered_ns > footage->asked_ns) {
+            if (unit->captured_ns >= footage->covered_ns) {
+                return link;
+            }
+        } else if (!found || unit->captured_ns <= footage->asked_ns) {
+            found = link;
+        }
+    }
+    return found;
+}
+
+// When what was asked for is over.
+static int64_t wanted_until_ns(const struct footage *footage)
+{
+    return footage->settings.mode == RECORD_ALWAYS || footage->moving->len > 0 ? INT64_MAX
+                                                                               : footage->until_ns;
+}
+
+// Gives the clip the pictures in memory from `link` on.
+static void replay(struct footage *footage, GList *link)
+{
+    for (; link; link = link->next) {
+        struct footage_unit *unit = link->data;
+
+        if (is_fragment_full(footage, unit)) {
+            end_fragment(footage, unit->captured_ns);
+        }
+        add_to_fragment(footage, unit);
+    }
+}
+
+static void mark_with_event(struct footage *footage)
+{
+    struct recording *recording = footage->recording;
+
+    for (guint i = 0; i < footage->moving->len; i++) {
+        recording_add_region(recording, footage->moving->pdata[i]);
+    }
+    if (footage->region && !recording->regions[0]) {
+        recording_add_region(recording, footage->region);
+    }
+    if (!recording->event) {
+        recording->event = footage->event;
+    }
+    recording->is_triggered |= footage->triggered;
+    recording->peak = MAX(recording->peak, footage->peak);
+}
+
+// Begins a clip if one is wanted and can be.
+static void begin_clip(struct footage *footage)
+{
+    GList *link = footage->last_ns < wanted_until_ns(footage) ? find_beginning(footage) : NULL;
+    const struct footage_unit *first = link ? link->data : NULL;
+
+    if (footage->file || !first || !footage->has_video) {
+        return;
+    }
+    int64_t offset_ns = wall_offset_ns();
+    struct recording recording = {
+        .camera = footage->camera,
+        .view = footage->view,
+        .regions = "",
+        .start_wall_ns = first->captured_ns + offset_ns,
+        .end_wall_ns = first->captured_ns + offset_ns,
+        .asked_wall_ns = MAX(footage->asked_ns, footage->covered_ns) + offset_ns,
+        .is_always = footage->settings.mode == RECORD_ALWAYS,
+    };
+    footage->file =
+        archive_begin(footage->pool->archive, &recording, &footage->video, &footage->recording);
+    if (footage->file) {
+        footage->last_clip = footage->recording->id;
+        footage->begun_ns = first->captured_ns;
+        footage->end_ns = 0;
+        footage->skips = false;
+        mark_with_event(footage);
+        archive_announce(footage->pool->archive, footage->recording);
+        replay(footage, link);
+    }
+}
+
+// Nothing follows what there is.
+static void take_gap(struct footage *footage)
+{
+    int64_t end_ns = footage->last_ns + footage->interval_ns;
+
+    if (footage->settings.mode == RECORD_ALWAYS) {
+        if (footage->file) {
+            end_fragment(footage, end_ns);
+        }
+    } else {
+        end_clip(footage, end_ns);
+        g_ptr_array_set_size(footage->moving, 0);
+        footage->until_ns = 0;
+    }
+    footage->waits_for_key_frame = true;
+}
+
+// What comes in
+// ---------------------------------------------------------------------
+
+// Whether `unit` is of the same video as what came before; if not, a new one begins with it.
+static bool read_video(struct footage *footage, const struct footage_unit *unit)
+{
+    struct mp4_video video;
+
+    if (!unit->is_key_frame ||
+        mp4_video_read(&video, footage->settings.codec, unit->bytes, unit->size) < 0) {
+        return footage->has_video;
+    }
+    if (footage->has_video && !mp4_video_is_same(&video, &footage->video)) {
+        end_clip(footage, unit->captured_ns);
+        forget_all_units(footage);
+    }
+    footage->video = video;
+    footage->has_video = true;
+    return true;
+}
+
+// Ends the clip, or its fragment, if that is due before `unit`.
+static void end_before(struct footage *footage, const struct footage_unit *unit)
+{
+    bool too_long = unit->is_key_frame &&
+                    unit->captured_ns - footage->begun_ns >= footage->settings.max_clip_ns;
+
+    if (footage->file && (too_long || unit->captured_ns >= wanted_until_ns(footage))) {
+        end_clip(footage, unit->captured_ns);
+    } else if (footage->file && is_fragment_full(footage, unit)) {
+        end_fragment(footage, unit->captured_ns);
+    }
+}
+
+static void take_unit(struct footage *footage, struct footage_unit *unit)
+{
+    if (footage->waits_for_key_frame && footage->file) {
+        end_fragment(footage, footage->last_ns + footage->interval_ns);
+    } else if (!footage->waits_for_key_frame) {
+        footage->interval_ns = unit->captured_ns - footage->last_ns;
+    }
+    footage->waits_for_key_frame = false;
+    if (!read_video(footage, unit)) {
+        footage->waits_for_key_frame = true;
+        footage_unit_unref(unit);
+        return;
+    }
+    end_before(footage, unit);
+    footage->last_ns = unit->captured_ns;
+    g_queue_push_tail(&footage->units, unit);
+    footage->pool->bytes += unit->size;
+    if (footage->file) {
+        add_to_fragment(footage, unit);
+    } else {
+        begin_clip(footage);
+    }
+    forget_old_units(footage);
+    make_room(footage->pool);
+}
+
+void footage_take(struct footage *footage, uint8_t *payload, size_t size)
+{
+    struct record_unit header;
+
+    memcpy(&header, payload, sizeof header);
+    struct footage_unit unit = {
+        .references = 1,
+        .captured_ns = header.captured_ns,
+        .number = header.number,
+        .is_key_frame = header.key_frame,
+        .size = size - sizeof header,
+        .bytes = payload + sizeof header,
+        .payload = payload,
+    };
+    bool is_next = !footage->next_number || header.number == footage->next_number;
+    bool is_usable = !header.slate && unit.captured_ns > footage->last_ns &&
+                     unit.captured_ns < clock_now_ns() + AHEAD_NS &&
+                     mp4_sample_size(footage->settings.codec, unit.bytes, unit.size) > 0;
+
+    footage->fed_ns = clock_now_ns();
+    footage->next_number = header.number + 1;
+    if (!footage->waits_for_key_frame && (!is_next || !is_usable)) {
+        take_gap(footage);
+    }
+    if (!is_usable || (footage->waits_for_key_frame && !unit.is_key_frame)) {
+        free(payload);
+        return;
+    }
+    take_unit(footage, g_memdup(&unit, sizeof unit));
+}
+
+// Something asks for a clip that begins at `asked_ns`; one that is open goes on.
+static void ask(struct footage *footage, int64_t asked_ns)
+{
+    if (!footage->file) {
+        footage->asked_ns = asked_ns;
+        footage->covered_ns = footage->settings.mode == RECORD_ALWAYS ? footage->covered_ns : 0;
+        begin_clip(footage);
+    } else {
+        mark_with_event(footage);
+        archive_announce(footage->pool->archive, footage->recording);
+    }
+}
+
+void footage_take_event(struct footage *footage, const struct record_event *event)
+{
+    const char *region = g_intern_string(event->region);
+
+    footage->peak = event->peak;
+    if (!event->ended) {
+        if (!footage->file) {
+            footage->triggered = false;
+        }
+        footage->event = event->number;
+        footage->region = region;
+        g_ptr_array_remove(footage->moving, (gpointer)region);
+        g_ptr_array_add(footage->moving, (gpointer)region);
+        ask(footage, event->started_ns - footage->settings.before_ns);
+        return;
+    }
+    if (g_ptr_array_remove(footage->moving, (gpointer)region)) {
+        footage->until_ns = MAX(footage->until_ns, event->at_ns + footage->settings.after_ns);
+        if (footage->recording) {
+            footage->recording->peak = MAX(footage->recording->peak, event->peak);
+        }
+    }
+}
+
+uint64_t footage_start(struct footage *footage, int64_t duration_ns)
+{
+    int64_t now_ns = clock_now_ns();
+
+    if (!footage->file) {
+        footage->event = 0;
+        footage->region = NULL;
+        footage->peak = 0;
+    }
+    footage->triggered = true;
+    footage->until_ns = duration_ns ? MAX(footage->until_ns, now_ns + duration_ns)
+                                    : now_ns + footage->settings.max_clip_ns;
+    ask(footage, now_ns - footage->settings.before_ns);
+    return footage->recording ? footage->recording->id : 0;
+}
+
+uint64_t footage_stop(struct footage *footage)
+{
+    footage->triggered = false;
+    footage->until_ns = clock_now_ns();
+    return footage->recording ? footage->recording->id : 0;
+}
+
+uint64_t footage_clip_at(const struct footage *footage, int64_t captured_ns)
+{
+    return captured_ns >= footage->begun_ns && captured_ns <= footage->last_ns + LATE_NS
+               ? footage->last_clip
+               : 0;
+}
+
+// The pool
+// ---------------------------------------------------------------------
+
+static void free_footage(gpointer data)
+{
+    struct footage *footage = data;
+
+    end_clip(footage, footage->last_ns + footage->interval_ns);
+    forget_all_units(footage);
+    g_ptr_array_unref(footage->moving);
+    g_free(footage);
+}
+
+void footage_pool_init(struct footage_pool *pool, struct archive *archive)
+{
+    *pool = (struct footage_pool){.archive = archive};
+    pool->views = g_ptr_array_new_with_free_func(free_footage);
+}
+
+void footage_pool_finish(struct footage_pool *pool)
+{
+    g_ptr_array_unref(pool->views);
+}
+
+struct footage *footage_find(const struct footage_pool *pool, uint32_t number)
+{
+    for (guint i = 0; number && i < pool->views->len; i++) {
+        struct footage *footage = pool->views->pdata[i];
+
+        if (footage->number == number) {
+            return footage;
+        }
+    }
+    return NULL;
+}
+
+static struct footage *find_or_add(struct footage_pool *pool, const char *camera, const char *view)
+{
+    for (guint i = 0; i < pool->views->len; i++) {
+        struct footage *footage = pool->views->pdata[i];
+
+        if (strcmp(footage->camera, camera) == 0 && strcmp(footage->view, view) == 0) {
+            return footage;
+        }
+    }
+    struct footage *footage = g_new0(struct footage, 1);
+    footage->pool = pool;
+    footage->camera = g_intern_string(camera);
+    footage->view = g_intern_string(view);
+    footage->moving = g_ptr_array_new();
+    footage->waits_for_key_frame = true;
+    footage->interval_ns = FIRST_INTERVAL_NS;
+    g_queue_init(&footage->units);
+    g_ptr_array_add(pool->views, footage);
+    return footage;
+}
+
+bool footage_set(struct footage_pool *pool, uint32_t number, const struct record_track *settings)
+{
+    if (!number || !schema_name_rule.accepts(settings->camera) ||
+        !schema_name_rule.accepts(settings->view)) {
+        return false;
+    }
+    struct footage *footage = find_or_add(pool, settings->camera, settings->view);
+    if (footage->number &&
+        (settings->codec != footage->settings.codec || settings->mode != footage->settings.mode)) {
+        end_clip(footage, footage->last_ns + footage->interval_ns);
+    }
+    if (settings->codec != footage->settings.codec) {
+        forget_all_units(footage);
+        footage->has_video = false;
+        footage->waits_for_key_frame = true;
+    }
+    footage->number = number;
+    footage->settings = *settings;
+    footage->fed_ns = clock_now_ns();
+    return true;
+}
+
+void footage_remove(struct footage_pool *pool, struct footage *footage)
+{
+    g_ptr_array_remove(pool->views, footage);
+}
+
+// A camera that brings nothing must not keep pictures from the disk, or a clip open.
+static void tick(struct footage *footage)
+{
+    int64_t silent_ns = clock_now_ns() - footage->fed_ns;
+    int64_t end_ns = footage->last_ns + footage->interval_ns;
+
+    if (!footage->file || silent_ns < LATE_NS) {
+        return;
+    }
+    if (silent_ns > FOOTAGE_SILENT_NS || clock_now_ns() > wanted_until_ns(footage)) {
+        end_clip(footage, end_ns);
+    } else {
+        end_fragment(footage, end_ns);
+        footage->waits_for_key_frame = true;
+    }
+}
+
+void footage_pool_tick(struct footage_pool *pool)
+{
+    for (guint i = pool->views->len; i-- > 0;) {
+        struct footage *footage = pool->views->pdata[i];
+
+        tick(footage);
+        if (!footage->number && clock_now_ns() - footage->fed_ns > FORGET_NS) {
+            footage_remove(pool, footage);
+        }
+    }
+}
+
+void footage_pool_give_up_clips(struct footage_pool *pool)
+{
+    for (guint i = 0; i < pool->views->len; i++) {
+        struct footage *footage = pool->views->pdata[i];
+
+        end_clip(footage, footage->last_ns + footage->interval_ns);
+    }
+}
+
+void footage_pool_disconnect(struct footage_pool *pool)
+{
+    for (guint i = 0; i < pool->views->len; i++) {
+        struct footage *footage = pool->views->pdata[i];
+
+        take_gap(footage);
+        footage->number = 0;
+        footage->next_number = 0;
+    }
+}

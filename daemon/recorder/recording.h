@@ -1,0 +1,52 @@
+// A clip as the recorder knows it, and where its files lie below the folder of all clips:
+//
+//   camera/view/2026-11-27/081503.120Z-event-17.mp4        17 is its id
+//   camera/view/2026-11-27/081503.120Z-event-17.keep.mp4   it is kept
+//   camera/view/2026-11-27/081503.120Z-event-17.mp4.part   it grows, or did when the power failed
+//   camera/view/2026-11-27/081503.120Z-event-17.jpg        its picture
+//
+// The place follows from the names, the beginning, the kind and the id, so it is never stored. All
+// else is in a line of JSON, which the index has, and the file itself for when the index is lost.
+#pragma once
+
+#include "daemon/link/record.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RECORDING_DAY_SIZE 16
+#define RECORDING_FILE_SIZE 64
+
+struct recording {
+    uint64_t id, event; // as in struct record_clip
+    int64_t start_wall_ns, end_wall_ns, asked_wall_ns;
+    uint64_t bytes, gap_ns;
+    float peak;
+    bool is_open, is_kept, is_always, is_triggered, has_picture;
+    bool is_closing;           // it is open, and will be made whole
+    bool is_leaving;           // it is being deleted
+    const char *camera, *view; // interned, as the next one
+    const char *regions;       // their names, with '/' in between; ""
+};
+
+enum recording_file { RECORDING_VIDEO, RECORDING_PART, RECORDING_PICTURE, RECORDING_PICTURE_PART };
+
+// "2026-11-27", the day on which it begins, in UTC.
+void recording_day(const struct recording *recording, char ret_day[RECORDING_DAY_SIZE]);
+void recording_file_name(const struct recording *recording, enum recording_file file,
+                         char ret_name[RECORDING_FILE_SIZE]);
+// Reads a file's name back, in a folder of that day: id, beginning (to the millisecond), kind and
+// whether it is kept. False: this is no file of the recorder.
+bool recording_read_name(const char *day, const char *name, struct recording *ret_recording,
+                         enum recording_file *ret_file);
+
+// Adds a region, unless it is there or there are RECORD_REGIONS_MAX.
+void recording_add_region(struct recording *recording, const char *region);
+
+// Its line of JSON, without a newline. The caller g_free()s it.
+char *recording_line(const struct recording *recording);
+// Reads such a line of `size` bytes. False: it is none, or has a name that no configuration allows.
+bool recording_read_line(const char *line, size_t size, struct recording *ret_recording);
+
+void recording_fill(const struct recording *recording, struct record_clip *ret_clip);

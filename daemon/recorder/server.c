@@ -1,0 +1,576 @@
+#include "daemon/recorder/server.h"
+
+#include "config/config.h"
+#include "daemon/common/log.h"
+#include "daemon/link/link.h"
+#include "daemon/recorder/footage.h"
+
+#include <glib-unix.h>
+#include <string.h>
+#include <sys/socket.h>
+
+// All bytes that were asked for, and a list.
+#define QUEUE_BYTES (RECORD_READS_MAX * (RECORD_BYTES_MAX + 4096u) + (4u << 20))
+#define ANSWER_NS (4 * NS_PER_S) // the front waits a second longer
+
+// A question that waits for the disk.
+struct waiting {
+    uint32_t request;
+    uint32_t generation; // of the link that it came by
+    uint64_t id;
+    bool is_read;
+    int64_t until_ns;
+};
+
+struct recorder_server {
+    int listener;      // -1: there is one front alone
+    struct link *link; // owned; NULL: no front is connected
+    uint32_t generation;
+    bool greeted;
+    struct archive *archive;
+    struct footage_pool pool;
+    GArray *waiting; // of struct waiting
+    guint accept_watch, read_watch, write_watch, tick_timer;
+    void (*ended)(void *context);
+    void *context;
+};
+
+// Sending
+// ---------------------------------------------------------------------
+
+static gboolean on_writable(gint fd, GIOCondition condition, gpointer data)
+{
+    struct recorder_server *server = data;
+
+    (void)fd;
+    (void)condition;
+    if (link_flush(server->link) == 0 && link_wants_write(server->link)) {
+        return G_SOURCE_CONTINUE;
+    }
+    server->write_watch = 0;
+    return G_SOURCE_REMOVE;
+}
+
+// A front that does not read loses messages; it hears of states again, and gives up questions.
+static void send_pieces(struct recorder_server *server, enum link_type type,
+                        const struct iovec *pieces, int count)
+{
+    if (!server->link) {
+        return;
+    }
+    link_send(server->link, type, 0, pieces, count);
+    if (!server->write_watch && link_wants_write(server->link)) {
+        server->write_watch =
+            g_unix_fd_add(link_fd(server->link), G_IO_OUT | G_IO_ERR, on_writable, server);
+    }
+}
+
+static void send_message(struct recorder_server *server, enum link_type type, const void *bytes,
+                         size_t size)
+{
+    send_pieces(server, type, &(struct iovec){(void *)bytes, size}, 1);
+}
+
+static void send_state(void *context)
+{
+    struct recorder_server *server = context;
+    struct record_state_report report;
+
+    archive_report(server->archive, &report);
+    report.lost_units += server->pool.dropped_units;
+    send_message(server, RECORD_STATE, &report, sizeof report);
+}
+
+static void send_clip(void *context, const struct recording *recording)
+{
+    struct record_clip clip;
+
+    recording_fill(recording, &clip);
+    send_message(context, RECORD_CLIP, &clip, sizeof clip);
+}
+
+static void send_done(struct recorder_server *server, uint32_t request, int result, uint64_t id)
+{
+    struct record_done done = {.request = request, .error = result, .id = id};
+
+    if (result < 0) {
+        g_strlcpy(done.sentence, strerror(-result), sizeof done.sentence);
+    }
+    send_message(server, RECORD_DONE, &done, sizeof done);
+}
+
+static void send_bytes(struct recorder_server *server, uint32_t request, int result,
+                       const uint8_t *bytes, size_t size, uint64_t total)
+{
+    const struct record_bytes head = {
+        .request = request,
+        .error = result,
+        .total = total,
+        .size = (uint32_t)size,
+    };
+    const struct iovec pieces[] = {{(void *)&head, sizeof head}, {(void *)bytes, size}};
+
+    send_pieces(server, RECORD_BYTES, pieces, size ? 2 : 1);
+}
+
+// Questions that wait for the disk
+// ---------------------------------------------------------------------
+
+static void wait_for(struct recorder_server *server, uint32_t request, uint64_t id, bool is_read)
+{
+    const struct waiting waiting = {
+        .request = request,
+        .generation = server->generation,
+        .id = id,
+        .is_read = is_read,
+        .until_ns = clock_now_ns() + ANSWER_NS,
+    };
+
+    g_array_append_val(server->waiting, waiting);
+}
+
+// Takes a question off the list. False: it was answered, for it took too long, or its front left.
+static bool stop_waiting(struct recorder_server *server, uint32_t request, bool is_read,
+                         uint64_t *ret_id)
+{
+    for (guint i = 0; i < server->waiting->len; i++) {
+        const struct waiting *waiting = &g_array_index(server->waiting, struct waiting, i);
+
+        if (waiting->request == request && waiting->is_read == is_read) {
+            bool is_due = waiting->until_ns != 0 && waiting->generation == server->generation;
+
+            *ret_id = waiting->id;
+            g_array_remove_index(server->waiting, i);
+            return is_due;
+        }
+    }
+    return false;
+}
+
+static void on_changed(void *context, uint32_t request, int result)
+{
+    struct recorder_server *server = context;
+    uint64_t id;
+
+    if (stop_waiting(server, request, false, &id)) {
+        send_done(server, request, result, id);
+    }
+}
+
+static void on_read(void *context, uint32_t request, int result, const uint8_t *bytes, size_t size,
+                    uint64_t total)
+{
+    struct recorder_server *server = context;
+    uint64_t id;
+
+    if (stop_waiting(server, request, true, &id)) {
+        send_bytes(server, request, result, bytes, size, total);
+    }
+}
+
+static void answer_late(struct recorder_server *server)
+{
+    int64_t now_ns = clock_now_ns();
+
+    for (guint i = 0; i < server->waiting->len; i++) {
+        struct waiting *waiting = &g_array_index(server->waiting, struct waiting, i);
+
+        if (!waiting->until_ns || now_ns < waiting->until_ns ||
+            waiting->generation != server->generation) {
+            continue;
+        }
+        waiting->until_ns = 0; // what comes of it is nobody's answer
+        if (waiting->is_read) {
+            send_bytes(server, waiting->request, -ETIMEDOUT, NULL, 0, 0);
+        } else {
+            send_done(server, waiting->request, -ETIMEDOUT, waiting->id);
+        }
+    }
+}
+
+// Messages
+// ---------------------------------------------------------------------
+
+static bool ends_in_nul(const char *text, size_t size)
+{
+    return memchr(text, 0, size) != NULL;
+}
+
+static int take_hello(struct recorder_server *server, struct link_message *message)
+{
+    if (server->greeted || strcmp((const char *)message->payload, EDGED_VERSION) != 0) {
+        log_error("the front is of another version than " EDGED_VERSION ", hanging up");
+        return -EPROTO;
+    }
+    server->greeted = true;
+    return 0;
+}
+
+static int take_storage(struct recorder_server *server, struct link_message *message)
+{
+    const struct record_storage *storage = (const void *)message->payload;
+
+    if (!ends_in_nul(storage->path, sizeof storage->path) || storage->path[0] != '/') {
+        return -EPROTO;
+    }
+    archive_configure(server->archive, storage);
+    send_state(server);
+    return 0;
+}
+
+static int take_track(struct recorder_server *server, struct link_message *message)
+{
+    const struct record_track *track = (const void *)message->payload;
+
+    if (!ends_in_nul(track->camera, sizeof track->camera) ||
+        !ends_in_nul(track->view, sizeof track->view) || track->mode > RECORD_ALWAYS ||
+        (track->codec != CONFIG_CODEC_H264 && track->codec != CONFIG_CODEC_H265) ||
+        track->before_ns < 0 || track->after_ns < 0 || track->max_clip_ns < NS_PER_S) {
+        return -EPROTO;
+    }
+    return footage_set(&server->pool, message->header.view, track) ? 0 : -EPROTO;
+}
+
+static int take_track_end(struct recorder_server *server, struct link_message *message)
+{
+    struct footage *footage = footage_find(&server->pool, message->header.view);
+
+    if (footage) {
+        footage_remove(&server->pool, footage);
+    }
+    return 0;
+}
+
+static int take_unit(struct recorder_server *server, struct link_message *message)
+{
+    struct footage *footage = footage_find(&server->pool, message->header.view);
+
+    if (footage) {
+        footage_take(footage, TAKE(message->payload), message->header.size);
+    }
+    return 0;
+}
+
+static int take_event(struct recorder_server *server, struct link_message *message)
+{
+    struct footage *footage = footage_find(&server->pool, message->header.view);
+    const struct record_event *event = (const void *)message->payload;
+
+    if (!ends_in_nul(event->region, sizeof event->region)) {
+        return -EPROTO;
+    }
+    if (footage) {
+        footage_take_event(footage, event);
+    }
+    return 0;
+}
+
+static int take_picture(struct recorder_server *server, struct link_message *message)
+{
+    struct footage *footage = footage_find(&server->pool, message->header.view);
+    const struct record_picture *picture = (const void *)message->payload;
+    uint64_t id = footage ? footage_clip_at(footage, picture->captured_ns) : 0;
+
+    if (id) {
+        archive_put_picture(server->archive, id, TAKE(message->payload), sizeof *picture,
+                            message->header.size - sizeof *picture);
+    }
+    return 0;
+}
+
+static int take_trigger(struct recorder_server *server, struct link_message *message)
+{
+    struct footage *footage = footage_find(&server->pool, message->header.view);
+    const struct record_trigger *trigger = (const void *)message->payload;
+    uint64_t id;
+
+    if (!footage) {
+        send_done(server, trigger->request, -ENOENT, 0);
+    } else if (trigger->action == RECORD_STOP) {
+        send_done(server, trigger->request, 0, footage_stop(footage));
+    } else {
+        id = footage_start(footage, trigger->duration_ns);
+        send_done(server, trigger->request, id ? 0 : -EAGAIN, id);
+    }
+    return 0;
+}
+
+static void send_clips(struct recorder_server *server, uint32_t request, const GPtrArray *found)
+{
+    g_autofree struct record_clip *clips = g_new(struct record_clip, RECORD_CLIPS_MAX);
+    guint at = 0;
+
+    do {
+        struct record_clips head = {.request = request};
+
+        for (; head.count < RECORD_CLIPS_MAX && at < found->len; head.count++, at++) {
+            recording_fill(found->pdata[at], &clips[head.count]);
+        }
+        head.more = at < found->len;
+        const struct iovec pieces[] = {{&head, sizeof head}, {clips, head.count * sizeof *clips}};
+        send_pieces(server, RECORD_CLIPS, pieces, head.count ? 2 : 1);
+    } while (at < found->len);
+}
+
+static int take_list(struct recorder_server *server, struct link_message *message)
+{
+    const struct record_list *question = (const void *)message->payload;
+
+    if (!ends_in_nul(question->camera, sizeof question->camera)) {
+        return -EPROTO;
+    }
+    g_autoptr(GPtrArray) found = archive_list(server->archive, question);
+    send_clips(server, question->request, found);
+    return 0;
+}
+
+static int take_find(struct recorder_server *server, struct link_message *message)
+{
+    const struct record_find *question = (const void *)message->payload;
+    const struct recording *recording = archive_find(server->archive, question->id);
+    g_autoptr(GPtrArray) found = g_ptr_array_new();
+
+    if (recording) {
+        g_ptr_array_add(found, (gpointer)recording);
+    }
+    send_clips(server, question->request, found);
+    return 0;
+}
+
+static unsigned reads_waiting(const struct recorder_server *server)
+{
+    unsigned count = 0;
+
+    for (guint i = 0; i < server->waiting->len; i++) {
+        count += g_array_index(server->waiting, struct waiting, i).is_read;
+    }
+    return count;
+}
+
+static int take_read(struct recorder_server *server, struct link_message *message)
+{
+    const struct record_read *question = (const void *)message->payload;
+
+    if (question->size == 0 || question->size > RECORD_BYTES_MAX || question->part > RECORD_STILL) {
+        return -EPROTO;
+    }
+    if (reads_waiting(server) >= RECORD_READS_MAX) {
+        send_bytes(server, question->request, -EBUSY, NULL, 0, 0);
+    } else {
+        wait_for(server, question->request, question->id, true);
+        archive_read(server->archive, question, on_read, server);
+    }
+    return 0;
+}
+
+static int take_change(struct recorder_server *server, struct link_message *message)
+{
+    const struct record_change *question = (const void *)message->payload;
+
+    if (question->action < RECORD_KEEP || question->action > RECORD_DELETE) {
+        return -EPROTO;
+    }
+    wait_for(server, question->request, question->id, false);
+    archive_change(server->archive, question->id, question->action, question->request, on_changed,
+                   server);
+    return 0;
+}
+
+static int take_trial(struct recorder_server *server, struct link_message *message)
+{
+    const struct record_trial *question = (const void *)message->payload;
+
+    send_done(server, question->request, -EOPNOTSUPP, 0);
+    return 0;
+}
+
+struct handler {
+    int (*take)(struct recorder_server *server, struct link_message *message);
+    size_t size;      // of the payload
+    bool has_more;    // bytes follow
+    bool is_question; // and begins with the request's number
+};
+
+static const struct handler handlers[LINK_TYPE_COUNT] = {
+    [RECORD_HELLO] = {take_hello, 0, true, false},
+    [RECORD_STORAGE] = {take_storage, sizeof(struct record_storage), false, false},
+    [RECORD_TRACK] = {take_track, sizeof(struct record_track), false, false},
+    [RECORD_TRACK_END] = {take_track_end, 0, false, false},
+    [RECORD_UNIT] = {take_unit, sizeof(struct record_unit), true, false},
+    [RECORD_EVENT] = {take_event, sizeof(struct record_event), false, false},
+    [RECORD_PICTURE] = {take_picture, sizeof(struct record_picture), true, false},
+    [RECORD_TRIGGER] = {take_trigger, sizeof(struct record_trigger), false, true},
+    [RECORD_LIST] = {take_list, sizeof(struct record_list), false, true},
+    [RECORD_FIND] = {take_find, sizeof(struct record_find), false, true},
+    [RECORD_READ] = {take_read, sizeof(struct record_read), false, true},
+    [RECORD_CHANGE] = {take_change, sizeof(struct record_change), false, true},
+    [RECORD_TRIAL] = {take_trial, sizeof(struct record_trial), false, true},
+};
+
+static int on_message(void *context, struct link_message *message)
+{
+    struct recorder_server *server = context;
+    const struct handler *handler = &handlers[message->header.type];
+    uint32_t size = message->header.size;
+
+    if (!handler->take || size < handler->size || (!handler->has_more && size > handler->size) ||
+        (!server->greeted && message->header.type != RECORD_HELLO)) {
+        return -EPROTO;
+    }
+    if (handler->is_question && !archive_is_open(server->archive)) {
+        uint32_t request;
+
+        memcpy(&request, message->payload, sizeof request);
+        send_done(server, request, -EAGAIN, 0);
+        return 0;
+    }
+    return handler->take(server, message);
+}
+
+// Connections
+// ---------------------------------------------------------------------
+
+static void clear_source(guint *source)
+{
+    if (*source) {
+        g_source_remove(*source);
+        *source = 0;
+    }
+}
+
+static void disconnect(struct recorder_server *server)
+{
+    clear_source(&server->read_watch);
+    clear_source(&server->write_watch);
+    link_free(TAKE(server->link));
+    server->greeted = false;
+    server->generation++;
+    footage_pool_disconnect(&server->pool);
+}
+
+static gboolean on_readable(gint fd, GIOCondition condition, gpointer data)
+{
+    struct recorder_server *server = data;
+
+    (void)fd;
+    (void)condition;
+    int r = link_receive(server->link, on_message, server);
+    if (r == 0) {
+        return G_SOURCE_CONTINUE;
+    }
+    if (r != -EPIPE) {
+        log_error("the front sent what is no message, hanging up");
+    }
+    server->read_watch = 0;
+    disconnect(server);
+    if (server->listener < 0) {
+        server->ended(server->context);
+    }
+    return G_SOURCE_REMOVE;
+}
+
+// Takes over `fd`.
+static int connect_front(struct recorder_server *server, int fd)
+{
+    int r = link_new(fd, QUEUE_BYTES, &server->link);
+
+    if (r < 0) {
+        close(fd);
+        return r;
+    }
+    server->read_watch = g_unix_fd_add(fd, G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable, server);
+    send_message(server, RECORD_HELLO, EDGED_VERSION, strlen(EDGED_VERSION));
+    return 0;
+}
+
+static gboolean on_connection(gint listener, GIOCondition condition, gpointer data)
+{
+    struct recorder_server *server = data;
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+
+    (void)condition;
+    if (fd < 0) {
+        return G_SOURCE_CONTINUE;
+    }
+    if (server->link) {
+        disconnect(server);
+    }
+    int r = connect_front(server, fd);
+    if (r < 0) {
+        log_error("a front that connected: %s", strerror(-r));
+    }
+    return G_SOURCE_CONTINUE;
+}
+
+static gboolean on_tick(gpointer data)
+{
+    struct recorder_server *server = data;
+
+    footage_pool_tick(&server->pool);
+    archive_tick(server->archive);
+    answer_late(server);
+    send_state(server);
+    return G_SOURCE_CONTINUE;
+}
+
+static void give_up_clips(void *context)
+{
+    struct recorder_server *server = context;
+
+    footage_pool_give_up_clips(&server->pool);
+}
+
+static const struct archive_events archive_events = {
+    .stopped = give_up_clips,
+    .state = send_state,
+    .clip = send_clip,
+};
+
+static bool is_listening(int fd)
+{
+    int value = 0;
+    socklen_t size = sizeof value;
+
+    return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 && value;
+}
+
+int recorder_server_new(int fd, void (*ended)(void *context), void *context, struct error *error,
+                        struct recorder_server **ret_server)
+{
+    struct recorder_server *server = g_new0(struct recorder_server, 1);
+    int r = 0;
+
+    server->ended = ended;
+    server->context = context;
+    server->waiting = g_array_new(FALSE, FALSE, sizeof(struct waiting));
+    server->archive = archive_new(&archive_events, server);
+    footage_pool_init(&server->pool, server->archive);
+    server->listener = is_listening(fd) ? fd : -1;
+    if (server->listener >= 0) {
+        server->accept_watch = g_unix_fd_add(fd, G_IO_IN, on_connection, server);
+    } else {
+        r = connect_front(server, fd);
+    }
+    if (r < 0) {
+        recorder_server_free(server);
+        return error_set(error, r, "the socket %d: %s", fd, strerror(-r));
+    }
+    server->tick_timer = g_timeout_add(1000, on_tick, server);
+    *ret_server = server;
+    return 0;
+}
+
+void recorder_server_free(struct recorder_server *server)
+{
+    if (!server) {
+        return;
+    }
+    clear_source(&server->accept_watch);
+    clear_source(&server->tick_timer);
+    disconnect(server);
+    footage_pool_finish(&server->pool);
+    archive_free(server->archive);
+    cleanup_close(&server->listener);
+    g_array_unref(server->waiting);
+    g_free(server);
+}
