@@ -153,6 +153,14 @@ struct config_words {
     size_t count;
 };
 
+// A short list of names, the unused ones all 0.
+#define CONFIG_NAMES_MAX 8
+#define CONFIG_NAME_SIZE 33
+struct config_names {
+    char list[CONFIG_NAMES_MAX][CONFIG_NAME_SIZE];
+    size_t count;
+};
+
 // A corner of a polygon, in shares of the picture's width and height, 0..1.
 struct config_point {
     double x, y;
@@ -236,6 +244,21 @@ struct config_privacy {
     size_t polygon_count;
 };
 
+enum config_record_mode {
+    CONFIG_RECORD_OFF,
+    CONFIG_RECORD_EVENTS, // clips of motion in the regions, and of signals from outside
+    CONFIG_RECORD_ALWAYS, // all of it; events mark the clips that show them
+};
+
+// What is kept of a camera.
+struct config_record {
+    char *view; // its name; "": the camera's first, see config_record_view()
+    enum config_record_mode mode;
+    struct config_names regions; // whose motion begins clips; none: that of every region
+    double before_s, after_s;    // how long a clip begins before motion, and ends after it
+    int max_clip_s;              // after which the next one begins
+};
+
 struct config_camera {
     char *name; // as for views, unique
     enum config_source source;
@@ -264,6 +287,7 @@ struct config_camera {
     size_t region_count;
     struct config_privacy *privacy; // what is black, in the flipped picture
     size_t privacy_count;
+    struct config_record record;
 };
 
 // The CUDA kernels whose launch can be chosen; one group each in the group "kernels".
@@ -363,6 +387,12 @@ struct config {
     size_t camera_count;
 };
 
+// The view of a camera that is kept, whether its mode is off or not; NULL: there is none of the
+// name that `record` has.
+const struct config_view *config_record_view(const struct config_camera *camera);
+// Whether motion in the region of that name begins clips.
+bool config_record_has_region(const struct config_record *record, const char *region);
+
 #define CONFIG_STORAGE_PATH_SIZE 1000
 // Reads a size, a whole number of bytes with or without one of the letters k, M, G and T: "16G" is
 // 16,000,000,000. -EINVAL if it is none, or more than 10^18.
@@ -446,6 +476,7 @@ enum config_codec config_encoder_codec(enum config_encoder encoder);
 // As people write it: "H.264".
 const char *config_codec_title(enum config_codec codec);
 const char *config_role_name(enum config_role role);
+const char *config_record_mode_name(enum config_record_mode mode);
 // The role of that name. -EINVAL if there is none.
 int config_role_parse(const char *name, enum config_role *ret_role);
 // The kernel's key in the group "kernels" ("gradient").

@@ -253,6 +253,10 @@ static void print_type(FILE *file, const struct schema_key *key)
         print_words(file, key, ~0U);
         fputc('}', file);
         break;
+    case SCHEMA_NAMES:
+        fprintf(file, "\"type\":\"array\",\"maxItems\":%d,\"items\":{\"type\":\"string\"}",
+                CONFIG_NAMES_MAX);
+        break;
     case SCHEMA_BLOCK:
         fputs("\"type\":\"array\",\"minItems\":2,\"maxItems\":2,\"items\":{\"type\":\"integer\"",
               file);

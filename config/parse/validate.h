@@ -23,7 +23,7 @@ void validate_check(struct problems *problems, const config_setting_t *root,
 // The same for what others reach.
 void validate_check_network(struct problems *problems, const config_setting_t *root,
                             const struct config *config);
-// The same for the regions and the privacy of a camera.
+// The same for the regions, the privacy and the recording of a camera.
 void validate_check_regions(struct problems *problems, const config_setting_t *camera_setting,
                             const struct config_camera *camera);
 // Refuses elements of `list` that have the name of another. Elements are structs of `size` bytes

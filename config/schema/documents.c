@@ -82,6 +82,8 @@ static const char *example_of(const struct schema_key *key)
         return "[32, 8]";
     case SCHEMA_WORDS:
         return "[\"blur5\", \"scharr\", \"threshold\"]";
+    case SCHEMA_NAMES:
+        return "( \"door\", \"yard\" )";
     case SCHEMA_POINTS:
         return "( [0.25, 0.5], [0.75, 0.5], [0.75, 1.0], [0.25, 1.0] )";
     case SCHEMA_NUMBER:
@@ -196,7 +198,8 @@ static int example_group(FILE *file, const struct schema_group *group, const voi
     for (size_t i = 0; i < group->key_count && r == 0; i++) {
         const struct schema_key *key = &group->keys[i];
         bool limits = key->type == SCHEMA_POINTS && key->used_by; // else a good example
-        bool is_whole = indent == 0 || key->type == SCHEMA_LIST || limits;
+        bool is_whole =
+            indent == 0 || key->type == SCHEMA_LIST || key->type == SCHEMA_NAMES || limits;
 
         fputs(i ? "\n" : "", file);
         r = is_whole && schema_is_unset(key, object)
@@ -340,8 +343,8 @@ static const char man_top[] =
     ".PP\n"
     "While edged runs,\n"
     ".B edgectl set\n"
-    "changes keys of pictures, encoding, regions and kernels over the file, until a reload or, "
-    "with\n"
+    "changes keys of pictures, encoding, regions, recording and kernels over the file, until a\n"
+    "reload or, with\n"
     ".BR \\-\\-keep ,\n"
     "for good; see SET in\n"
     ".BR edgectl (1).\n"

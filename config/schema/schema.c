@@ -214,6 +214,7 @@ static const struct schema_key camera_keys[] = {
      .minimum = 0, .maximum = 8, .count_offset = offsetof(struct config_camera, privacy_count),
      .group = &schema_privacy, .default_note = "none",
      .help = "Parts of the picture that are black for everybody."},
+    {"record", SCHEMA_GROUP, .group = &schema_record, .help = "What is kept of this camera."},
 };
 const struct schema_group schema_camera = {
     .title = "cameras",

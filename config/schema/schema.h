@@ -14,6 +14,7 @@ enum schema_type {
     SCHEMA_BOOLEAN,  // bool
     SCHEMA_WORD,     // an enum; words[value]
     SCHEMA_WORDS,    // a struct config_words of words[value], at least one if it is set
+    SCHEMA_NAMES,    // a struct config_names, each as the rule says
     SCHEMA_BLOCK,    // x and y of a struct config_block; not set: {0, 0}
     SCHEMA_GROUP,    // keys of their own, in the same struct
     SCHEMA_LIST,     // pointer to elements at `offset`, size_t at `count_offset`
@@ -84,6 +85,7 @@ extern const struct schema_group schema_rtsp;
 extern const struct schema_group schema_control;
 extern const struct schema_group schema_http;
 extern const struct schema_group schema_storage;
+extern const struct schema_group schema_record;
 
 // The key of that name, or NULL.
 const struct schema_key *schema_find_key(const struct schema_group *group, const char *name);

@@ -77,3 +77,71 @@ const struct schema_group schema_storage = {
     .key_count = ARRAY_LENGTH(storage_keys),
     .cost = CONFIG_COST_START,
 };
+
+const struct config_view *config_record_view(const struct config_camera *camera)
+{
+    for (size_t i = 0; i < camera->view_count; i++) {
+        if (!*camera->record.view || strcmp(camera->views[i].name, camera->record.view) == 0) {
+            return &camera->views[i];
+        }
+    }
+    return NULL;
+}
+
+bool config_record_has_region(const struct config_record *record, const char *region)
+{
+    bool found = record->regions.count == 0;
+
+    for (size_t i = 0; i < record->regions.count; i++) {
+        found |= strcmp(record->regions.list[i], region) == 0;
+    }
+    return found;
+}
+
+static const char *const mode_words[] = {
+    [CONFIG_RECORD_OFF] = "off",
+    [CONFIG_RECORD_EVENTS] = "events",
+    [CONFIG_RECORD_ALWAYS] = "always",
+    NULL,
+};
+
+const char *config_record_mode_name(enum config_record_mode mode)
+{
+    return mode_words[mode];
+}
+
+#define RECORD_FIELD(member) .offset = offsetof(struct config_camera, record.member)
+static const struct schema_key record_keys[] = {
+    {"view", SCHEMA_STRING, RECORD_FIELD(view), .default_text = "",
+     .help = "The view that is kept, of H.264 or H.265; \"\" is the camera's first. It need not be "
+             "one that shows motion: the regions find that, whatever is kept. A view that is kept "
+             "is computed and encoded all the time, whether anybody watches it or not."},
+    {"mode", SCHEMA_WORD, .remote = true, RECORD_FIELD(mode), .words = mode_words,
+     .default_text = "off",
+     .help = "What is kept of the view. events: a clip around each motion event, and when a "
+             "program asks for one by POST /v1/cameras/CAMERA/record; always: everything, in clips "
+             "of max_clip_s."},
+    {"regions", SCHEMA_NAMES, .remote = true, RECORD_FIELD(regions), .rule = &schema_name_rule,
+     .default_note = "every region of the camera",
+     .help = "The regions whose motion begins a clip."},
+    {"before_s", SCHEMA_NUMBER, .remote = true, RECORD_FIELD(before_s), .unit = "seconds",
+     .minimum = 0, .maximum = 30, .default_text = "5.0",
+     .help = "How long before the motion a clip begins. A clip can begin only at a key frame "
+             "(keyframe_s): it begins at the one before that moment, never after it. The pictures "
+             "wait in memory until then: 10 s of 4 Mbit/s are 5 MB."},
+    {"after_s", SCHEMA_NUMBER, .remote = true, RECORD_FIELD(after_s), .unit = "seconds",
+     .minimum = 0, .maximum = 300, .default_text = "5.0",
+     .help = "How long after the end of the motion a clip ends. If something moves again before "
+             "that, the clip goes on."},
+    {"max_clip_s", SCHEMA_INTEGER, .remote = true, RECORD_FIELD(max_clip_s), .unit = "seconds",
+     .minimum = 10, .maximum = 3600, .default_text = "300",
+     .help = "The longest clip; the next one follows it without a gap."},
+};
+const struct schema_group schema_record = {
+    .title = "cameras.record",
+    .help = "What is kept of a camera, as clips in MP4; where, the group storage says. The view is "
+            "recorded as it is streamed, so what is kept costs no second encoder.",
+    .keys = record_keys,
+    .key_count = ARRAY_LENGTH(record_keys),
+    .cost = CONFIG_COST_FRAME,
+};

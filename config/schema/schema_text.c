@@ -46,7 +46,7 @@ static struct schema_value read_text(const struct schema_key *key, const char *t
     return value;
 }
 
-// Words with commas between them.
+// Words or names with commas between them.
 static int assign_text_words(const struct schema_key *key, void *object, const char *text,
                              struct error *error)
 {
@@ -130,6 +130,7 @@ int schema_assign_text(const struct schema_key *key, void *object, const char *t
 
     switch (key->type) {
     case SCHEMA_WORDS:
+    case SCHEMA_NAMES:
         return assign_text_words(key, object, text, error);
     case SCHEMA_POINTS:
         return assign_text_points(key, object, text, error);

@@ -220,6 +220,47 @@ static void allow_words(FILE *file, const struct schema_key *key)
     allow_word(file, key);
 }
 
+// Names, in an array
+// ---------------------------------------------------------------------
+
+static int assign_names(const struct schema_key *key, void *member,
+                        const struct schema_value *value)
+{
+    struct config_names names = {.count = value->count};
+
+    if (value->count > CONFIG_NAMES_MAX) {
+        return REFUSED;
+    }
+    for (size_t i = 0; i < names.count; i++) {
+        const struct schema_value *element = &value->elements[i];
+
+        if (element->kind != SCHEMA_VALUE_STRING || !key->rule->accepts(element->string)) {
+            return REFUSED;
+        }
+        snprintf(names.list[i], sizeof names.list[i], "%s", element->string);
+    }
+    *(struct config_names *)member = names;
+    return 0;
+}
+
+static void print_names(FILE *file, const struct schema_key *key, const void *member)
+{
+    const struct config_names *names = member;
+
+    (void)key;
+    for (size_t i = 0; i < names->count; i++) {
+        fputs(i ? ", " : "(", file);
+        schema_print_quoted(file, names->list[i]);
+    }
+    fputs(")", file);
+}
+
+static void allow_names(FILE *file, const struct schema_key *key)
+{
+    fprintf(file, "a list ( … ) of at most %d names, each %s", CONFIG_NAMES_MAX,
+            key->rule->allowed);
+}
+
 // Pairs: blocks and points
 // ---------------------------------------------------------------------
 
@@ -365,6 +406,8 @@ static const struct type_ops types[] = {
     [SCHEMA_WORD] = {KIND(STRING), sizeof(unsigned), assign_word, print_word, allow_word},
     [SCHEMA_WORDS] = {ELEMENTS, sizeof(struct config_words), assign_words, print_words,
                       allow_words},
+    [SCHEMA_NAMES] = {ELEMENTS, sizeof(struct config_names), assign_names, print_names,
+                      allow_names},
     [SCHEMA_BLOCK] = {ELEMENTS, offsetof(struct config_block, rows), assign_block, print_block,
                       allow_block},
     [SCHEMA_POINT] = {ELEMENTS, sizeof(struct config_point), assign_point, print_point,
@@ -451,7 +494,7 @@ bool schema_is_equal(const struct schema_key *key, const void *a, const void *b)
 
 bool schema_is_unset(const struct schema_key *key, const void *object)
 {
-    static const char zeros[sizeof(struct config_words)];
+    static const char zeros[sizeof(struct config_names)]; // the largest member
     bool unset = true;
 
     if (key->type == SCHEMA_GROUP) {

@@ -89,7 +89,8 @@ static JsonNode *read_value(const char *path, const char *text)
 {
     const struct schema_key *key = find_key(path);
     bool is_word = key && (key->type == SCHEMA_STRING || key->type == SCHEMA_WORD);
-    bool is_list = key && (key->type == SCHEMA_WORDS || key->type == SCHEMA_POINTS);
+    bool is_list = key && (key->type == SCHEMA_WORDS || key->type == SCHEMA_NAMES ||
+                           key->type == SCHEMA_POINTS);
     g_autofree char *list = is_list && *text != '[' ? list_to_json(key, text) : NULL;
     JsonNode *node = is_word ? NULL : json_from_string(list ? list : text, NULL);
 

@@ -186,6 +186,19 @@ static void warn_of_elements(const struct config *config, const char *path, FILE
     }
 }
 
+static void tell_recorded(const struct config *config)
+{
+    for (size_t i = 0; i < config->camera_count; i++) {
+        const struct config_camera *camera = &config->cameras[i];
+
+        if (camera->record.mode != CONFIG_RECORD_OFF) {
+            printf("%s: the view %s is recorded (%s), so it is computed all the time\n",
+                   camera->name, config_record_view(camera)->name,
+                   config_record_mode_name(camera->record.mode));
+        }
+    }
+}
+
 static int check(const struct config *config, const struct live *live, const char *path,
                  const char *old_path)
 {
@@ -201,6 +214,7 @@ static int check(const struct config *config, const struct live *live, const cha
     service_files_tell(config, warn_of_file, (void *)path);
     live_tell(live);
     printf("%s: ok\n", path ? path : "built-in defaults");
+    tell_recorded(config);
     if (old) {
         config_diff_print(stdout, old, config);
     }

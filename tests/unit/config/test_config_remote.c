@@ -1,6 +1,7 @@
 // Which keys may be changed over the network: what makes the picture, its encoding, the regions,
-// privacy and the kernels' blocks. What names a file, a device, a program, a URL, an address, a
-// role or another view may not, and neither may a key that nobody has thought about.
+// privacy, what is recorded when, and the kernels' blocks. What names a file, a device, a program,
+// a URL, an address, a role or another view may not, and neither may a key that nobody has thought
+// about.
 #include "config/schema/schema.h"
 #include "tests/unit/unit.h"
 
@@ -53,6 +54,11 @@ static const char *const may[] = {
     "cameras.regions.cooldown_s",
     "cameras.privacy",
     "cameras.privacy.polygon",
+    "cameras.record.mode",
+    "cameras.record.regions",
+    "cameras.record.before_s",
+    "cameras.record.after_s",
+    "cameras.record.max_clip_s",
 };
 
 static bool may_be_changed(const char *path)
@@ -82,7 +88,7 @@ static size_t walk(const struct schema_group *group, const char *path)
     return count;
 }
 
-TEST(test_the_network_changes_pictures_encoding_regions_and_blocks_alone)
+TEST(test_the_network_changes_pictures_encoding_regions_recording_and_blocks_alone)
 {
     // Of each kernel the block, of the gradient its rows.
     assert_int_equal(walk(&schema_root, ""), ARRAY_LENGTH(may) + schema_kernels.key_count + 1);
