@@ -456,9 +456,6 @@ int config_colour_parse(const char *colour, uint8_t ret_rgb[3]);
 int config_split_side(const struct config_view *split, unsigned side, struct config_view *ret_side,
                       struct error *error);
 
-// The threshold of a kind of view that says none.
-int config_threshold_default(enum config_view_kind kind);
-
 // The word for an enum value in the file ("sobel"), for messages and status.
 const char *config_backend_name(enum config_backend backend);
 const char *config_memory_name(enum config_memory memory);

@@ -481,6 +481,11 @@ static bool elements_equal(const struct schema_key *key, const void *a, const vo
                : memcmp(elements, others, count * sizeof(struct config_point)) == 0;
 }
 
+static bool has_elements(const struct schema_key *key)
+{
+    return key->type == SCHEMA_LIST || key->type == SCHEMA_CONTROLS || key->type == SCHEMA_POINTS;
+}
+
 bool schema_is_equal(const struct schema_key *key, const void *a, const void *b)
 {
     const void *member = (const char *)a + key->offset, *other = (const char *)b + key->offset;
@@ -488,8 +493,8 @@ bool schema_is_equal(const struct schema_key *key, const void *a, const void *b)
     if (key->type == SCHEMA_STRING) {
         return strcmp(*(char *const *)member, *(char *const *)other) == 0;
     }
-    return schema_is_list(key) ? elements_equal(key, a, b)
-                               : memcmp(member, other, types[key->type].size) == 0;
+    return has_elements(key) ? elements_equal(key, a, b)
+                             : memcmp(member, other, types[key->type].size) == 0;
 }
 
 bool schema_is_unset(const struct schema_key *key, const void *object)
@@ -512,11 +517,6 @@ bool schema_is_unset(const struct schema_key *key, const void *object)
 
 // Lists, and what objects own
 // ---------------------------------------------------------------------
-
-bool schema_is_list(const struct schema_key *key)
-{
-    return key->type == SCHEMA_LIST || key->type == SCHEMA_CONTROLS || key->type == SCHEMA_POINTS;
-}
 
 char *schema_get_list(const struct schema_key *key, const void *object, size_t *ret_count)
 {
@@ -552,7 +552,7 @@ void schema_clear(const struct schema_group *group, void *object)
 
         if (key->type == SCHEMA_GROUP) {
             schema_clear(key->group, object);
-        } else if (schema_is_list(key)) {
+        } else if (has_elements(key)) {
             clear_list(key, object);
         } else if (key->type == SCHEMA_STRING) {
             free(*(char **)((char *)object + key->offset));

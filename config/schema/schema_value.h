@@ -46,10 +46,8 @@ int schema_set_defaults(const struct schema_group *group, void *object);
 // objects.
 void schema_clear(const struct schema_group *group, void *object);
 
-// Whether a key has elements: LIST, CONTROLS, POINTS.
-bool schema_is_list(const struct schema_key *key);
-// The elements of such a key in `object`, owned by it, and back. Elements are `size` of the key's
-// group, or struct config_control or config_point, bytes apart.
+// The elements of a key that has some (LIST, CONTROLS, POINTS) in `object`, owned by it, and back.
+// Elements are `size` of the key's group, or struct config_control or config_point, bytes apart.
 char *schema_get_list(const struct schema_key *key, const void *object, size_t *ret_count);
 void schema_set_list(const struct schema_key *key, void *object, void *elements, size_t count);
 

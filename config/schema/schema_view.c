@@ -324,11 +324,6 @@ const struct schema_group schema_view = {
     .selector = &view_keys[1],
 };
 
-int config_threshold_default(enum config_view_kind kind)
-{
-    return kind == CONFIG_VIEW_MOTION ? 25 : 80;
-}
-
 int config_split_side(const struct config_view *split, unsigned side, struct config_view *ret_side,
                       struct error *error)
 {
@@ -340,7 +335,7 @@ int config_split_side(const struct config_view *split, unsigned side, struct con
             *ret_side = *split;
             ret_side->view = (enum config_view_kind)kind;
             if (ret_side->threshold == 0) {
-                ret_side->threshold = config_threshold_default(ret_side->view);
+                ret_side->threshold = kind == CONFIG_VIEW_MOTION ? 25 : 80;
             }
             return 0;
         }

@@ -13,11 +13,6 @@ void progress_start(struct progress *progress, const char *what, size_t steps)
     *progress = (struct progress){.what = what, .steps = steps, .percent = -1};
 }
 
-void progress_step(struct progress *progress)
-{
-    progress_reach(progress, progress->done + 1);
-}
-
 void progress_reach(struct progress *progress, size_t done)
 {
     int percent;
@@ -71,7 +66,7 @@ int progress_run(const char *what, size_t steps, int (*step)(void *context, stru
     progress_start(&progress, what, steps);
     for (size_t i = 0; i < steps && r > 0 && !interrupt_seen(); i++) {
         r = step(context, error);
-        progress_step(&progress);
+        progress_reach(&progress, i + 1);
     }
     progress_end(&progress);
     return r < 0 ? r : 0;

@@ -15,7 +15,6 @@ struct progress {
 
 // Draws on stderr when that is a terminal.
 void progress_start(struct progress *progress, const char *what, size_t steps);
-void progress_step(struct progress *progress);
 // So many of the steps are done; a larger number counts as all.
 void progress_reach(struct progress *progress, size_t done);
 // Removes the bar.

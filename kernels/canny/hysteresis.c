@@ -56,11 +56,6 @@ void hysteresis_free(struct hysteresis *hysteresis)
     }
 }
 
-size_t hysteresis_words(const struct hysteresis *hysteresis)
-{
-    return hysteresis->words;
-}
-
 static size_t row_start(const struct hysteresis *hysteresis, uint32_t y)
 {
     return ((size_t)y + 1) * hysteresis->stride + 1;

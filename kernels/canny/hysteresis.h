@@ -21,9 +21,6 @@ struct hysteresis;
 int hysteresis_new(uint32_t width, uint32_t height, struct hysteresis **ret_hysteresis);
 void hysteresis_free(struct hysteresis *hysteresis); // takes NULL
 
-// Words a row.
-size_t hysteresis_words(const struct hysteresis *hysteresis);
-
 // Row `y` to be filled in: all candidates, and the strong ones among them; bits past the width are
 // 0. Then hysteresis_add_row(), from the first row of a band on. Bands may be done in any order and
 // at the same time; `first` is the same for all rows of one.

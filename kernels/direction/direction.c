@@ -11,13 +11,6 @@
 #define HUES 1536
 #define STEPS DIRECTION_STEPS
 
-unsigned direction_of(int gx, int gy)
-{
-    int sum = abs(gx) + abs(gy), least = sum > 0 ? sum : 1;
-
-    return (unsigned)((2 * STEPS * gy + (2 * STEPS + 1) * least) / (2 * least)) + 256 * (gx < 0);
-}
-
 static int hue_of(unsigned direction)
 {
     int y = (int)(direction % 256) - STEPS, x = STEPS - abs(y);

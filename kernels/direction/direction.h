@@ -50,8 +50,6 @@ struct direction_colours {
     int32_t y[DIRECTION_COUNT], u[DIRECTION_COUNT], v[DIRECTION_COUNT];
 };
 
-// The definition: the number of the direction of (gx, gy), neither over GRADIENT_REACH.
-unsigned direction_of(int gx, int gy);
 // By the matrix of the camera's picture, BT.601 if it is RGB; static.
 const struct direction_colours *direction_colours(const struct frame_layout *camera);
 

@@ -309,7 +309,8 @@ static void run_rows(const struct stage *stage, const uint8_t *const *rows, uint
     }
 }
 
-uint8_t gradient_result(enum config_norm norm, double gain, uint32_t n)
+// The definition. Monotone in n.
+static uint8_t result_of(enum config_norm norm, double gain, uint32_t n)
 {
     double magnitude = rint(gain * (norm == CONFIG_NORM_L2 ? sqrt(n) : n));
 
@@ -325,7 +326,7 @@ static uint32_t threshold(enum config_norm norm, double gain, unsigned result)
     while (low < high) {
         uint32_t middle = (low + high) / 2;
 
-        if (gradient_result(norm, gain, middle) >= result) {
+        if (result_of(norm, gain, middle) >= result) {
             high = middle;
         } else {
             low = middle + 1;

@@ -40,9 +40,8 @@ struct gradient {
     uint32_t thresholds[256]; // any other gain of l2
 };
 
-// The definition: the result for n = gx² + gy² (l2) or |gx| + |gy| (l1). Monotone in n.
-uint8_t gradient_result(enum config_norm norm, double gain, uint32_t n);
-// [k] is the smallest n whose result is k or more, UINT32_MAX if no gradient reaches it.
+// [k] is the smallest n = gx² + gy² (l2) or |gx| + |gy| (l1) whose result is k or more, UINT32_MAX
+// if no gradient reaches it.
 void gradient_thresholds(enum config_norm norm, double gain, uint32_t ret_thresholds[256]);
 
 // For stages that begin with a gradient. Rows above and below that it looks at.

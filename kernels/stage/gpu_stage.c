@@ -192,7 +192,8 @@ void gpu_plane_finish(struct gpu_plane *plane, struct gpu *gpu)
     *plane = (struct gpu_plane){0};
 }
 
-struct gpu_picture gpu_picture_of(const struct frame *frame)
+// A frame that frame_to_gpu() has handed over, be it a surface or plain memory.
+static struct gpu_picture picture_of(const struct frame *frame)
 {
     struct gpu_picture picture = gpu_picture_at(&frame->layout, frame->gpu_address);
 
@@ -222,8 +223,8 @@ int gpu_pictures_lend(struct gpu *gpu, struct frame *camera, struct frame *outpu
     r = r < 0 ? r : frame_to_gpu(camera, error, &address);
     r = r < 0 ? r : frame_to_gpu(output, error, &address);
     if (r == 0) {
-        ret_pictures->camera = ret_pictures->input = gpu_picture_of(camera);
-        ret_pictures->output = gpu_picture_of(output);
+        ret_pictures->camera = ret_pictures->input = picture_of(camera);
+        ret_pictures->output = picture_of(output);
     }
     return r;
 }

@@ -119,8 +119,6 @@ void gpu_job_set(struct gpu_job *job, const struct gpu_picture *input,
 
 // Where the GPU finds the planes of a picture of `layout` whose block begins at `address`.
 struct gpu_picture gpu_picture_at(const struct frame_layout *layout, uint64_t address);
-// The same for a frame that frame_to_gpu() has handed over, be it a surface or plain memory.
-struct gpu_picture gpu_picture_of(const struct frame *frame);
 // Hands both frames to the GPU, whose context is the thread's then: the camera's picture, which is
 // the input as well, and the output. What frame_to_gpu() and gpu_enter() say.
 int gpu_pictures_lend(struct gpu *gpu, struct frame *camera, struct frame *output,

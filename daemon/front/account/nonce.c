@@ -150,13 +150,6 @@ static bool take_in_use(struct nonces *nonces, const struct nonce *nonce, uint32
     return take_count(&use->counts, count) && (!kept || take_count(&kept->counts, count));
 }
 
-bool nonce_is_in_use(const struct nonce_use *use, const char *text)
-{
-    struct nonce nonce;
-
-    return use->valid && parse(text, &nonce) && memcmp(use->id, nonce.id, sizeof use->id) == 0;
-}
-
 bool nonce_take(struct nonces *nonces, const char *text, const uint8_t address[NONCE_ADDRESS_SIZE],
                 uint32_t count, int64_t now_ns, struct nonce_use *use)
 {
@@ -172,7 +165,7 @@ bool nonce_take(struct nonces *nonces, const char *text, const uint8_t address[N
     if (!bytes_equal(hmac, nonce.tag, sizeof nonce.tag)) {
         return false;
     }
-    if (use && nonce_is_in_use(use, text)) {
+    if (use && use->valid && memcmp(use->id, nonce.id, sizeof use->id) == 0) {
         return take_in_use(nonces, &nonce, count, use);
     }
     memcpy(&made_ns, nonce.made_ns, sizeof made_ns);

@@ -56,5 +56,3 @@ void nonce_make(struct nonces *nonces, const uint8_t address[NONCE_ADDRESS_SIZE]
 // it is older than one that was.
 bool nonce_take(struct nonces *nonces, const char *text, const uint8_t address[NONCE_ADDRESS_SIZE],
                 uint32_t count, int64_t now_ns, struct nonce_use *use);
-// Whether it is the one in use.
-bool nonce_is_in_use(const struct nonce_use *use, const char *text);

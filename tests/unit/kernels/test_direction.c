@@ -12,6 +12,14 @@
 static const struct config_view direction_view = {
     .view = CONFIG_VIEW_DIRECTION, .norm = CONFIG_NORM_L2, .gain = 1};
 
+// The definition that direction.h gives.
+static unsigned direction_of(int gx, int gy)
+{
+    int sum = abs(gx) + abs(gy), least = sum > 0 ? sum : 1;
+
+    return (unsigned)((2 * STEPS * gy + (2 * STEPS + 1) * least) / (2 * least)) + 256 * (gx < 0);
+}
+
 // Of all that Sobel's filters make, from the double's arctangent.
 TEST(test_hues_are_half_a_degree_from_the_angle_of_any_gradient)
 {

@@ -59,7 +59,7 @@ static void flood(struct picture *picture)
 static void add_band(struct hysteresis *hysteresis, const struct picture *picture, int first,
                      int end)
 {
-    size_t bytes = hysteresis_words(hysteresis) * sizeof(uint64_t);
+    size_t bytes = (size_t)(picture->width + 63) / 64 * sizeof(uint64_t);
 
     for (int y = first; y < end; y++) {
         uint64_t *candidates = hysteresis_candidates(hysteresis, (uint32_t)y);
