@@ -37,22 +37,6 @@ const char *config_cost_text(enum config_cost cost)
 static void diff_group(const struct walk *walk, const struct schema_group *group,
                        const void *before, const void *after, const char *path);
 
-// Elements begin with their name.
-static const char *name_of(const void *element)
-{
-    return *(char *const *)element;
-}
-
-static const void *find_named(const char *elements, size_t count, size_t size, const char *name)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(name_of(elements + i * size), name) == 0) {
-            return elements + i * size;
-        }
-    }
-    return NULL;
-}
-
 static void diff_list(const struct walk *walk, const struct schema_key *key, enum config_cost cost,
                       const void *before, const void *after, const char *path)
 {
@@ -66,10 +50,10 @@ static void diff_list(const struct walk *walk, const struct schema_key *key, enu
 
     for (size_t i = 0; i < new_count; i++) {
         const void *element = new + i *size;
-        const void *same = find_named(old, old_count, size, name_of(element));
+        const void *same = schema_find_element(key, before, schema_name_of(element));
 
         snprintf(place, sizeof place, "%.100s[%zu]", path, i);
-        if (only && strcmp(only, name_of(element)) != 0) {
+        if (only && strcmp(only, schema_name_of(element)) != 0) {
             continue;
         }
         if (same) {
@@ -84,16 +68,10 @@ static void diff_list(const struct walk *walk, const struct schema_key *key, enu
     change.after = NULL;
     for (size_t i = 0; i < old_count && !only; i++) {
         change.before = old + i * size;
-        if (!find_named(new, new_count, size, name_of(change.before))) {
+        if (!schema_find_element(key, after, schema_name_of(change.before))) {
             walk->tell(walk->context, &change);
         }
     }
-}
-
-static bool has_effect(const struct schema_group *group, const struct schema_key *key,
-                       const void *object)
-{
-    return !key->used_by || key->used_by & SCHEMA_BIT(schema_selected(group, object));
 }
 
 static void diff_group(const struct walk *walk, const struct schema_group *group,
@@ -105,7 +83,7 @@ static void diff_group(const struct walk *walk, const struct schema_group *group
         char place[128];
 
         snprintf(place, sizeof place, "%.90s%s%.30s", path, *path ? "." : "", key->name);
-        if (!has_effect(group, key, before) || !has_effect(group, key, after)) {
+        if (!schema_has_effect(group, key, before) || !schema_has_effect(group, key, after)) {
             continue; // what selects it has changed, which says all
         }
         if (key->type == SCHEMA_GROUP) {
@@ -126,7 +104,7 @@ static void print_value(FILE *file, const struct change *change, const void *obj
                     schema_is_unset(change->key, object))) {
         fputs("none", file);
     } else if (type == SCHEMA_LIST) {
-        schema_print_quoted(file, name_of(object));
+        schema_print_quoted(file, schema_name_of(object));
     } else if (type == SCHEMA_STRING) {
         schema_print_excerpt(file, *(char *const *)((const char *)object + change->key->offset));
     } else {

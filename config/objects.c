@@ -1,7 +1,6 @@
 // Configurations and single views in memory: made, changed, written as text and freed.
 #include "config/config.h"
 
-#include "config/parse/suggest.h"
 #include "config/parse/validate.h"
 #include "config/schema/schema_value.h"
 
@@ -50,27 +49,6 @@ int config_view_new(const char *kind, struct error *error, struct config_view **
     return r;
 }
 
-static int refuse_key(const char *name, struct error *error)
-{
-    int near = suggest_nearest(name, &schema_view.keys[0].name, schema_view.key_count,
-                               sizeof schema_view.keys[0]);
-
-    error_set(error, -EINVAL, "%s: unknown key, allowed: ", name);
-    if (near >= 0) {
-        return error_set(error, -EINVAL, "%s: unknown key, did you mean \"%s\"?", name,
-                         schema_view.keys[near].name);
-    }
-    for (size_t i = 0; error && i < schema_view.key_count; i++) {
-        size_t length = strlen(error->text);
-
-        if (schema_view.keys[i].type != SCHEMA_GROUP) {
-            snprintf(error->text + length, sizeof error->text - length, "%s%s", i ? ", " : "",
-                     schema_view.keys[i].name);
-        }
-    }
-    return -EINVAL;
-}
-
 static int refuse_unused(const struct schema_key *key, const struct config_view *view,
                          struct error *error)
 {
@@ -93,16 +71,16 @@ int config_view_set(struct config_view *view, const char *key, const char *value
                     struct error *error)
 {
     const struct schema_key *found = schema_find_key(&schema_view, key);
-    unsigned selected = schema_selected(&schema_view, view);
     int r;
 
     if (!found) {
-        return refuse_key(key, error);
+        schema_refuse_unknown(&schema_view, false, key, error);
+        return error_prefix(error, -EINVAL, "%s", key);
     }
     if (found->type == SCHEMA_GROUP) {
         return error_set(error, -EINVAL, "%s: no effect on files, only in streams", key);
     }
-    if (found->used_by && !(found->used_by & 1U << selected)) {
+    if (!schema_has_effect(&schema_view, found, view)) {
         return refuse_unused(found, view, error);
     }
     r = schema_assign_text(found, view, value, error);
@@ -163,12 +141,10 @@ static void format_key(FILE *file, const struct schema_key *key, const void *obj
 static void format_group(FILE *file, const struct schema_group *group, const void *object,
                          size_t only, int depth)
 {
-    unsigned selected = schema_selected(group, object);
-
     for (size_t i = 0; i < group->key_count; i++) {
         const struct schema_key *key = &group->keys[i];
 
-        if ((key->used_by && !(key->used_by & 1U << selected)) || schema_is_unset(key, object)) {
+        if (!schema_has_effect(group, key, object) || schema_is_unset(key, object)) {
             continue;
         }
         fprintf(file, "%*s%s = ", depth * 2, "", key->name);

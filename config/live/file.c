@@ -54,7 +54,7 @@ static int name_elements(config_setting_t *setting, const struct schema_group *g
             r = !found ? -ENOMEM
                 : config_setting_get_member(found, "name")
                     ? 0
-                    : set_string(found, "name", *(char *const *)element);
+                    : set_string(found, "name", schema_name_of(element));
             r = r < 0 ? r : name_elements(found, key->group, element);
         }
     }

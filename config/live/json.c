@@ -92,7 +92,7 @@ static void print_list(FILE *file, const struct schema_key *key, const void *obj
             continue;
         }
         fputs(separator, file);
-        config_print_json_string(file, *(char *const *)element);
+        config_print_json_string(file, schema_name_of(element));
         fputs(":{", file);
         print_group(file, key->group, element, role);
         fputc('}', file);
@@ -117,11 +117,6 @@ static void print_key(FILE *file, const struct schema_key *key, const void *obje
     }
 }
 
-static bool is_name(const struct schema_group *group, const struct schema_key *key)
-{
-    return group->size && group != &schema_root && key == &group->keys[0];
-}
-
 static void print_group(FILE *file, const struct schema_group *group, const void *object,
                         enum config_role role)
 {
@@ -129,9 +124,9 @@ static void print_group(FILE *file, const struct schema_group *group, const void
 
     for (size_t i = 0; i < group->key_count; i++) {
         const struct schema_key *key = &group->keys[i];
-        bool idle = key->used_by && !(key->used_by & SCHEMA_BIT(schema_selected(group, object)));
 
-        if (idle || is_name(group, key) || (!key->group && schema_is_unset(key, object))) {
+        if (!schema_has_effect(group, key, object) || schema_is_name(group, key) ||
+            (!key->group && schema_is_unset(key, object))) {
             continue; // the name is that of the member
         }
         fprintf(file, "%s\"%s\":", separator, key->name);
@@ -333,7 +328,7 @@ static void schema_group_json(FILE *file, const struct schema_group *group)
 
     fputs("\"type\":\"object\",\"additionalProperties\":false,\"properties\":{", file);
     for (size_t i = 0; i < group->key_count; i++) {
-        if (!is_name(group, &group->keys[i])) {
+        if (!schema_is_name(group, &group->keys[i])) {
             fputs(separator, file);
             schema_key_json(file, group, &group->keys[i]);
             separator = ",";

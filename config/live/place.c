@@ -1,35 +1,11 @@
 // Paths of names: "cameras.front.views.edges.gain".
 #include "config/live/live.h"
-#include "config/parse/suggest.h"
 #include "config/schema/schema_value.h"
 
 #include <errno.h>
 #include <string.h>
 
 #define PART_SIZE 64
-
-// Elements begin with their name.
-static const char *name_of(const char *element)
-{
-    return *(char *const *)element;
-}
-
-static int refuse_key(const struct schema_group *group, const char *name, struct error *error)
-{
-    int near = suggest_nearest(name, &group->keys[0].name, group->key_count, sizeof group->keys[0]);
-    char list[400] = "";
-
-    if (near >= 0) {
-        return error_set(error, -ENOENT, "unknown key, did you mean \"%s\"?",
-                         group->keys[near].name);
-    }
-    for (size_t i = 0; i < group->key_count; i++) {
-        size_t length = strlen(list);
-
-        snprintf(list + length, sizeof list - length, "%s%s", i ? ", " : "", group->keys[i].name);
-    }
-    return error_set(error, -ENOENT, "unknown key, allowed: %s", list);
-}
 
 enum config_role config_element_role(const struct schema_group *group, const void *element)
 {
@@ -61,37 +37,24 @@ static int refuse_element(const struct schema_key *key, const void *object, cons
 
         if (config_element_role(key->group, element) <= CONFIG_ROLE_OPERATOR) {
             snprintf(list + length, sizeof list - length, "%s%s", length ? ", " : "",
-                     name_of(element));
+                     schema_name_of(element));
         }
     }
     return error_set(error, -ENOENT, "got \"%.64s\", allowed: %s", name, list);
 }
 
-static const void *find_element(const struct schema_key *key, const void *object, const char *name)
-{
-    size_t count = 0;
-    const char *elements = object ? schema_get_list(key, object, &count) : NULL;
-
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(name_of(elements + i * key->group->size), name) == 0) {
-            return elements + i * key->group->size;
-        }
-    }
-    return NULL;
-}
-
-// The next part of a path, which goes on behind it. False: it is too long, or empty.
-static bool take_part(const char **path, char ret_part[PART_SIZE])
+// The next part of a path, which goes on behind it.
+static int take_part(const char **path, char ret_part[PART_SIZE], struct error *error)
 {
     size_t length = strcspn(*path, ".");
 
     if (length == 0 || length >= PART_SIZE) {
-        return false;
+        return error_set(error, -ENOENT, "got an empty name, or one too long, in the path");
     }
     memcpy(ret_part, *path, length);
     ret_part[length] = '\0';
     *path += length + ((*path)[length] == '.' && (*path)[length + 1]);
-    return true;
+    return 0;
 }
 
 int config_find(const struct config *config, const char *path, struct error *error,
@@ -105,25 +68,25 @@ int config_find(const struct config *config, const char *path, struct error *err
         if (!inside) {
             return error_set(error, -ENOENT, "has no keys inside, got \"%.64s\"", path);
         }
-        if (!take_part(&path, part)) {
-            return error_set(error, -ENOENT, "got an empty name, or one too long, in the path");
+        if (take_part(&path, part, error) < 0) {
+            return -ENOENT;
         }
         place.group = inside;
         place.key = schema_find_key(inside, part);
         place.element = NULL;
         if (!place.key) {
-            return refuse_key(inside, part, error);
+            return schema_refuse_unknown(inside, true, part, error);
         }
         inside = place.key->type == SCHEMA_GROUP ? place.key->group : NULL;
         if (place.key->type == SCHEMA_LIST && *path) {
             const char *name = path;
             const void *list = place.object;
 
-            if (!take_part(&path, part)) {
-                return error_set(error, -ENOENT, "got an empty name, or one too long, in the path");
+            if (take_part(&path, part, error) < 0) {
+                return -ENOENT;
             }
             place.element = name;
-            place.object = find_element(place.key, list, part);
+            place.object = list ? schema_find_element(place.key, list, part) : NULL;
             if (!place.object && !(place.key->remote && schema_name_rule.accepts(part))) {
                 return refuse_element(place.key, list, part, error);
             }
@@ -161,7 +124,7 @@ static void walk_list(const struct key_walk *walk, const struct schema_key *key,
         const char *element = elements + i * key->group->size;
         char place[256];
 
-        snprintf(place, sizeof place, "%.128s.%.64s", path, name_of(element));
+        snprintf(place, sizeof place, "%.128s.%.64s", path, schema_name_of(element));
         if (config_element_role(key->group, element) <= walk->role) {
             walk_group(walk, key->group, element, place);
         }
@@ -177,8 +140,7 @@ static void walk_group(const struct key_walk *walk, const struct schema_group *g
         char inner[256];
 
         snprintf(inner, sizeof inner, "%.200s%s%.40s", path, *path ? "." : "", key->name);
-        if ((key->used_by && !(key->used_by & SCHEMA_BIT(schema_selected(group, object)))) ||
-            (i == 0 && group->size && group != &schema_root)) {
+        if (!schema_has_effect(group, key, object) || schema_is_name(group, key)) {
             continue; // it has no effect, or is the name in the path
         }
         if (key->type == SCHEMA_GROUP) {

@@ -1,7 +1,6 @@
 #include "config/parse/load.h"
 
 #include "config/parse/problems.h"
-#include "config/parse/suggest.h"
 #include "config/parse/syntax_hint.h"
 #include "config/parse/validate.h"
 #include "config/schema/schema_value.h"
@@ -65,16 +64,9 @@ static void refuse_unknown(struct problems *problems, const config_setting_t *se
                            const struct schema_group *group)
 {
     FILE *file = problems_begin(problems, setting, NULL);
-    int near = suggest_nearest(config_setting_name(setting), &group->keys[0].name, group->key_count,
-                               sizeof group->keys[0]);
 
-    if (file && near >= 0) {
-        fprintf(file, "unknown key, did you mean \"%s\"?", group->keys[near].name);
-    } else if (file) {
-        fputs("unknown key, allowed: ", file);
-        for (size_t i = 0; i < group->key_count; i++) {
-            fprintf(file, "%s%s", i ? ", " : "", group->keys[i].name);
-        }
+    if (file) {
+        schema_print_unknown(file, group, true, config_setting_name(setting));
     }
     problems_end(problems);
 }

@@ -155,7 +155,7 @@ static void check_selected(struct problems *problems, const config_setting_t *se
     for (size_t i = 0; i < group->key_count; i++) {
         const struct schema_key *key = &group->keys[i];
         const config_setting_t *member = config_setting_get_member(setting, key->name);
-        bool idle = member && key->used_by && !(key->used_by & 1U << selected);
+        bool idle = member && !schema_has_effect(group, key, object);
 
         if (idle && key->implies) {
             refuse_contradiction(problems, member, group, key, selected);

@@ -149,7 +149,7 @@ static int example_value(FILE *file, const struct schema_key *key, const void *o
 static int example_key(FILE *file, const struct schema_group *group, const struct schema_key *key,
                        const void *object, int indent)
 {
-    bool idle = key->used_by && !(key->used_by & 1U << schema_selected(group, object));
+    bool idle = !schema_has_effect(group, key, object);
     _cleanup_(cleanup_free) char *text = key->type == SCHEMA_GROUP ? NULL : facts(group, key);
     int r;
 

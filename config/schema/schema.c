@@ -289,6 +289,12 @@ unsigned schema_selected(const struct schema_group *group, const void *object)
                            : 0;
 }
 
+bool schema_has_effect(const struct schema_group *group, const struct schema_key *key,
+                       const void *object)
+{
+    return !key->used_by || key->used_by & SCHEMA_BIT(schema_selected(group, object));
+}
+
 void schema_print_selected(FILE *file, const struct schema_group *group, unsigned bits)
 {
     const char *separator = "";

@@ -93,5 +93,8 @@ const struct schema_key *schema_find_key(const struct schema_group *group, const
 enum config_cost schema_cost(const struct schema_group *group, const struct schema_key *key);
 // The selector's value in `object`; 0 without a selector.
 unsigned schema_selected(const struct schema_group *group, const void *object);
+// Whether a key has an effect beside the selector's value in `object`.
+bool schema_has_effect(const struct schema_group *group, const struct schema_key *key,
+                       const void *object);
 // Writes the words of the selector whose bits are set: `"v4l2", "auto"`.
 void schema_print_selected(FILE *file, const struct schema_group *group, unsigned bits);

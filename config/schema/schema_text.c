@@ -334,3 +334,34 @@ int schema_refuse(const struct schema_key *key, const struct schema_value *value
     }
     return error_set(error, -EINVAL, "%s", text);
 }
+
+void schema_print_unknown(FILE *file, const struct schema_group *group, bool groups,
+                          const char *name)
+{
+    int near = suggest_nearest(name, &group->keys[0].name, group->key_count, sizeof group->keys[0]);
+
+    if (near >= 0) {
+        fprintf(file, "unknown key, did you mean \"%s\"?", group->keys[near].name);
+        return;
+    }
+    fputs("unknown key, allowed: ", file);
+    for (size_t i = 0; i < group->key_count; i++) {
+        if (groups || group->keys[i].type != SCHEMA_GROUP) {
+            fprintf(file, "%s%s", i ? ", " : "", group->keys[i].name);
+        }
+    }
+}
+
+int schema_refuse_unknown(const struct schema_group *group, bool groups, const char *name,
+                          struct error *error)
+{
+    _cleanup_(cleanup_free) char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+
+    if (!file) {
+        return -ENOMEM;
+    }
+    schema_print_unknown(file, group, groups, name);
+    return fclose(file) != 0 ? -ENOMEM : error_set(error, -ENOENT, "%s", text);
+}

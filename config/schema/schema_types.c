@@ -524,6 +524,29 @@ char *schema_get_list(const struct schema_key *key, const void *object, size_t *
     return *(char *const *)((const char *)object + key->offset);
 }
 
+bool schema_is_name(const struct schema_group *group, const struct schema_key *key)
+{
+    return group->size && group != &schema_root && key == &group->keys[0];
+}
+
+const char *schema_name_of(const void *element)
+{
+    return *(char *const *)element;
+}
+
+const void *schema_find_element(const struct schema_key *key, const void *object, const char *name)
+{
+    size_t count;
+    const char *elements = schema_get_list(key, object, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(schema_name_of(elements + i * key->group->size), name) == 0) {
+            return elements + i * key->group->size;
+        }
+    }
+    return NULL;
+}
+
 void schema_set_list(const struct schema_key *key, void *object, void *elements, size_t count)
 {
     memcpy((char *)object + key->offset, &elements, sizeof elements);

@@ -49,6 +49,11 @@ void schema_clear(const struct schema_group *group, void *object);
 // The elements of a key that has some (LIST, CONTROLS, POINTS) in `object`, owned by it, and back.
 // Elements are `size` of the key's group, or struct config_control or config_point, bytes apart.
 char *schema_get_list(const struct schema_key *key, const void *object, size_t *ret_count);
+// Whether the key is the name of the elements that the group describes. They begin with it.
+bool schema_is_name(const struct schema_group *group, const struct schema_key *key);
+const char *schema_name_of(const void *element);
+// The element of a LIST in `object` that has that name; NULL: there is none.
+const void *schema_find_element(const struct schema_key *key, const void *object, const char *name);
 void schema_set_list(const struct schema_key *key, void *object, void *elements, size_t count);
 
 // Whether there is no value, so that the key stands in no file: BLOCK or WORDS that are not set, an
@@ -66,6 +71,13 @@ void schema_print_refusal(FILE *file, const struct schema_key *key,
                           const struct schema_value *value);
 int schema_refuse(const struct schema_key *key, const struct schema_value *value,
                   struct error *error);
+// Writes that the group has no key of that name, and the one that was meant or all that there are;
+// `groups`: with those that are groups. Or does so into an error, which is then -ENOENT, or
+// -ENOMEM.
+void schema_print_unknown(FILE *file, const struct schema_group *group, bool groups,
+                          const char *name);
+int schema_refuse_unknown(const struct schema_group *group, bool groups, const char *name,
+                          struct error *error);
 // Writes what `key` takes: "an even integer from 16 to 8192 (pixels)".
 void schema_print_allowed(FILE *file, const struct schema_key *key);
 // Writes the value of a key but a GROUP or LIST as it stands in the file: strings quoted and
