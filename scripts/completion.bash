@@ -23,6 +23,8 @@ _edged()
     *)
         if [[ ${help[0]} == @(set|unset) && $word != -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "$("$program" diff --all 2>/dev/null | sed -n 's/^\([a-z][a-z0-9_]*\.[^ ]*\) .*/\1/p')" -- "$word")
+        elif [[ ${help[0]} == clips && $COMP_CWORD == 2 && $word != -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "list show keep unkeep delete export" -- "$word")
         elif [[ $word == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "$("$program" "${help[@]}" --help | grep -oE '^ +.*--[a-z-]+' | grep -oE -- '--[a-z-]+')" -- "$word")
         else

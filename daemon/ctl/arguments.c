@@ -147,7 +147,7 @@ static void list_letters(const struct command_line *line, char *ret_letters)
 {
     size_t length = 0;
 
-    if (line->argument_count == 0) {
+    if (line->argument_count == 0 && !line->takes_more) {
         ret_letters[length++] = '+'; // options end at the first argument
     }
     for (const struct command_option *option = line->options; option->name; option++) {

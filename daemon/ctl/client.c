@@ -10,6 +10,7 @@
 
 #define TIMEOUT_S 5
 #define POST_TIMEOUT_S 60
+#define STREAM_TIMEOUT_S 10
 #define HEAD_MAX_BYTES 4096
 #define REPLY_MAX_BYTES ((size_t)16 << 20)
 #define DEFAULT_PORT "9854"
@@ -365,19 +366,27 @@ int client_patch(const struct client *client, const char *page, const char *json
     return ask(client, "PATCH", page, json, POST_TIMEOUT_S, error, ret_body, &size);
 }
 
-int client_open_stream(const struct client *client, const char *page, const char *last_id,
-                       struct error *error, struct client_wire **ret_wire)
+int client_delete(const struct client *client, const char *page, struct error *error)
 {
-    g_autofree char *header = last_id ? g_strdup_printf("Last-Event-ID: %s\r\n", last_id) : NULL;
+    _cleanup_(cleanup_free) char *body = NULL;
+    size_t size;
+
+    return ask(client, "DELETE", page, NULL, POST_TIMEOUT_S, error, &body, &size);
+}
+
+// GETs `page` and reads the head of the reply. Its status is 200; else -errno.
+static int open_page(const struct client *client, const char *page, const char *headers,
+                     char head[HEAD_MAX_BYTES], struct error *error, struct client_wire **ret_wire)
+{
     _cleanup_(client_wire_cleanup) struct client_wire *wire = NULL;
     _cleanup_(cleanup_free) char *body = NULL;
-    char head[HEAD_MAX_BYTES];
-    int r = send_request(client, "GET", page, header ? header : "", "", error, &wire), status;
+    int r = send_request(client, "GET", page, headers, "", error, &wire), status;
     size_t size;
 
     if (r < 0) {
         return r;
     }
+    client_wire_set_timeout(wire, STREAM_TIMEOUT_S);
     status = read_head(client, wire, head, error);
     if (status == 200) {
         *ret_wire = TAKE(wire);
@@ -385,6 +394,39 @@ int client_open_stream(const struct client *client, const char *page, const char
     }
     r = status < 0 ? status : read_body(client, wire, head, error, &body, &size);
     return r < 0 ? r : refused(client, status, body, error);
+}
+
+int client_download(const struct client *client, const char *page, FILE *file, struct error *error)
+{
+    _cleanup_(client_wire_cleanup) struct client_wire *wire = NULL;
+    char head[HEAD_MAX_BYTES], block[16384];
+    size_t left;
+    ssize_t count = 1;
+    int r = open_page(client, page, "", head, error, &wire);
+
+    left = r < 0 ? 0 : body_length(head);
+    while (left > 0 && count > 0) {
+        count = client_wire_receive(wire, block, MIN(left, sizeof block));
+        if (count > 0 && fwrite(block, 1, (size_t)count, file) < (size_t)count) {
+            return error_set(error, -errno, "%s", strerror(errno));
+        }
+        left -= (size_t)MAX(count, 0);
+    }
+    if (count < 0) {
+        return explain(client, (int)count, error);
+    }
+    return r == 0 && left > 0
+               ? error_set(error, -EPROTO, "%s: edged's reply is cut short", client->place.name)
+               : r;
+}
+
+int client_open_stream(const struct client *client, const char *page, const char *last_id,
+                       struct error *error, struct client_wire **ret_wire)
+{
+    g_autofree char *header = last_id ? g_strdup_printf("Last-Event-ID: %s\r\n", last_id) : NULL;
+    char head[HEAD_MAX_BYTES];
+
+    return open_page(client, page, header ? header : "", head, error, ret_wire);
 }
 
 int client_read_status(const struct client *client, struct error *error, JsonObject **ret_status)

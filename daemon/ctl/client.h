@@ -6,6 +6,7 @@
 
 #include <json-glib/json-glib.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 struct client; // an edged, and how it is asked
 
@@ -65,6 +66,13 @@ int client_post(const struct client *client, const char *page, struct error *err
 // The same with a PATCH, whose body is `json`.
 int client_patch(const struct client *client, const char *page, const char *json,
                  struct error *error, char **ret_body);
+
+// DELETEs `page`.
+int client_delete(const struct client *client, const char *page, struct error *error);
+
+// GETs `page` and writes the body to `file` as it comes, however long it is. Errors are those of
+// client_get(), and what the file system says.
+int client_download(const struct client *client, const char *page, FILE *file, struct error *error);
 
 // GETs `page`, whose body does not end while edged runs, and reads the head of the reply. The
 // caller reads the body from *ret_wire, and client_wire_free()s it. `last_id` is the id of the

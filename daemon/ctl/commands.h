@@ -9,6 +9,7 @@ int ctl_reload(int argc, char **argv);
 // 0 when somebody typed q or a signal ended it.
 int ctl_top(int argc, char **argv);
 int ctl_snapshot(int argc, char **argv);
+int ctl_clips(int argc, char **argv);
 // 1 also when edged refuses a setting.
 int ctl_set(int argc, char **argv);
 int ctl_unset(int argc, char **argv);

@@ -24,6 +24,7 @@ static const struct command {
     {"unset", "let the configuration file count again", ctl_unset},
     {"diff", "what was set over the configuration file", ctl_diff},
     {"snapshot", "a JPEG of a view", ctl_snapshot},
+    {"clips", "what was recorded: list it, keep it, take it out", ctl_clips},
     {"passwd", "users and their passwords", ctl_passwd},
     {"token", "programs that ask over HTTP, and their tokens", ctl_token},
     {"page", "the address of edged's page for a browser", ctl_page},

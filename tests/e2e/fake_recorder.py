@@ -9,63 +9,37 @@ import threading
 
 import daemon
 
-NAME = ctypes.c_char * 40
-TYPES = re.findall(r"^    ((?:LINK|RECORD)_\w+)", (daemon.ROOT / "daemon/link/messages.h").read_text(), re.M)
+LINK = daemon.ROOT / "daemon/link"
+TYPES = re.findall(r"^    ((?:LINK|RECORD)_\w+)", (LINK / "messages.h").read_text(), re.M)
 TYPE = {name: number for number, name in enumerate(TYPES[:TYPES.index("RECORD_DONE") + 1], 1)}
 KEEP, UNKEEP, DELETE = 2, 3, 4  # enum record_action
 READY = 1  # enum record_state
-CLIPS_MAX = 64
+
+
+def read_structs(text):
+    """What record.h declares, by the names without "record_", and its numbers."""
+    numbers = {name: int(value) << int(shift or 0)
+               for name, value, shift in re.findall(r"^#define (\w+) \(?(\d+)u?(?: << (\d+)\))?", text, re.M)}
+    structs = {"float": ctypes.c_float, "char": ctypes.c_char}
+    structs.update((f"{kind}_t", getattr(ctypes, f"c_{kind}"))
+                   for kind in ("int32", "int64", "uint8", "uint16", "uint32", "uint64"))
+    for name, body in re.findall(r"^struct record_(\w+) {\n(.*?)^};", re.sub("//.*", "", text), re.M | re.S):
+        fields = []
+        for kind, members in re.findall(r"(?:struct record_)?(\w+)\s+([^;]+);", body):
+            for member in members.split(","):
+                field = structs[kind]
+                for size in reversed(re.findall(r"\[(\w+)\]", member)):
+                    field *= int(size) if size.isdigit() else numbers[size]
+                fields.append((re.match(r"\s*(\w+)", member)[1], field))
+        structs[name] = type(name, (ctypes.Structure,), {"_fields_": fields})
+    return structs, numbers
+
+
+STRUCTS, NUMBERS = read_structs((LINK / "record.h").read_text())
 
 
 class Header(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint32) for name in ("type", "view", "size")]
-
-
-class List(ctypes.Structure):
-    _fields_ = [("request", ctypes.c_uint32), ("count", ctypes.c_uint32), ("from_ns", ctypes.c_int64),
-                ("to_ns", ctypes.c_int64), ("before", ctypes.c_uint64), ("camera", NAME)]
-
-
-class Find(ctypes.Structure):
-    _fields_ = [("request", ctypes.c_uint32), ("reserved", ctypes.c_uint32), ("id", ctypes.c_uint64)]
-
-
-class Read(ctypes.Structure):
-    _fields_ = [("request", ctypes.c_uint32), ("part", ctypes.c_uint32), ("id", ctypes.c_uint64),
-                ("offset", ctypes.c_uint64), ("size", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
-
-
-class Change(ctypes.Structure):
-    _fields_ = [("request", ctypes.c_uint32), ("action", ctypes.c_uint32), ("id", ctypes.c_uint64)]
-
-
-class Clip(ctypes.Structure):
-    _fields_ = [("id", ctypes.c_uint64), ("event", ctypes.c_uint64), ("start", ctypes.c_int64),
-                ("end", ctypes.c_int64), ("asked", ctypes.c_int64), ("bytes", ctypes.c_uint64),
-                ("gap", ctypes.c_uint64), ("peak", ctypes.c_float), ("is_open", ctypes.c_uint8),
-                ("is_kept", ctypes.c_uint8), ("is_always", ctypes.c_uint8), ("has_picture", ctypes.c_uint8),
-                ("region_count", ctypes.c_uint32), ("reserved", ctypes.c_uint32), ("camera", NAME),
-                ("view", NAME), ("regions", NAME * 8)]
-
-
-class Clips(ctypes.Structure):
-    _fields_ = [("request", ctypes.c_uint32), ("count", ctypes.c_uint16), ("more", ctypes.c_uint16)]
-
-
-class Bytes(ctypes.Structure):
-    _fields_ = [("request", ctypes.c_uint32), ("error", ctypes.c_int32), ("total", ctypes.c_uint64),
-                ("size", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
-
-
-class Done(ctypes.Structure):
-    _fields_ = [("request", ctypes.c_uint32), ("error", ctypes.c_int32), ("id", ctypes.c_uint64),
-                ("clips", ctypes.c_uint64), ("bytes", ctypes.c_uint64), ("sentence", ctypes.c_char * 256)]
-
-
-class State(ctypes.Structure):
-    _fields_ = [("state", ctypes.c_uint32), ("open_clips", ctypes.c_uint32),
-                ("numbers", ctypes.c_uint64 * 9), ("write_max_ns", ctypes.c_int64),
-                ("sentence", ctypes.c_char * 256)]
 
 
 class Recorder:
@@ -76,6 +50,7 @@ class Recorder:
         self.clips, self.files = {}, {}
         self.asked = []  # what it was asked, (name, struct)
         self.read_error = None  # gives the errno that a read is answered with; None: none
+        self.is_open = True  # the clips' folder
         self.running = threading.Event()  # while it is not set nothing is answered
         self.running.set()
         self.sending = threading.Lock()
@@ -89,7 +64,8 @@ class Recorder:
         self.running.set()
 
     def add(self, number, video=b"", picture=b"", regions=(), **fields):
-        clip = Clip(id=number, bytes=len(video), has_picture=bool(picture), region_count=len(regions), **fields)
+        clip = STRUCTS["clip"](id=number, bytes=len(video), has_picture=bool(picture),
+                               region_count=len(regions), **fields)
         for i, region in enumerate(regions):
             clip.regions[i].value = region.encode()
         self.clips[number] = clip
@@ -115,7 +91,7 @@ class Recorder:
         while not over.wait(1):
             if self.running.is_set():
                 try:
-                    self._send("RECORD_STATE", State(state=READY))
+                    self._send("RECORD_STATE", STRUCTS["state_report"](state=READY))
                 except OSError:
                     return
 
@@ -141,46 +117,50 @@ class Recorder:
             self.running.wait()
             if name == "RECORD_HELLO":
                 self._send("RECORD_HELLO", payload)
-                self._send("RECORD_STATE", State(state=READY))
+                self._send("RECORD_STATE", STRUCTS["state_report"](state=READY))
+            elif not self.is_open and (question := STRUCTS.get(name[len("RECORD_"):].lower())):
+                request = question.from_buffer_copy(payload).request if "request" in dir(question) else 0
+                self._send("RECORD_DONE", STRUCTS["done"](request, -errno.EAGAIN))
             elif answer := getattr(self, "_" + name.lower(), None):
                 answer(payload)
 
     def _note(self, kind, payload):
-        question = kind.from_buffer_copy(payload)
+        question = STRUCTS[kind].from_buffer_copy(payload)
         self.asked.append(question)
         return question
 
     def _record_list(self, payload):
-        question = self._note(List, payload)
+        question = self._note("list", payload)
         found = [clip for _, clip in sorted(self.clips.items(), reverse=True)
-                 if (not question.before or clip.id < question.before)
-                 and (not question.from_ns or clip.end >= question.from_ns)
-                 and (not question.to_ns or clip.start <= question.to_ns)
+                 if (not question.before_id or clip.id < question.before_id)
+                 and (not question.from_wall_ns or clip.end_wall_ns >= question.from_wall_ns)
+                 and (not question.to_wall_ns or clip.start_wall_ns <= question.to_wall_ns)
                  and question.camera in (b"", clip.camera)][:question.count or None]
-        parts = [found[i:i + CLIPS_MAX] for i in range(0, len(found), CLIPS_MAX)] or [[]]
+        most = NUMBERS["RECORD_CLIPS_MAX"]
+        parts = [found[i:i + most] for i in range(0, len(found), most)] or [[]]
         for i, part in enumerate(parts):
-            self._send("RECORD_CLIPS", Clips(question.request, len(part), i + 1 < len(parts)), *part)
+            self._send("RECORD_CLIPS", STRUCTS["clips"](question.request, len(part), i + 1 < len(parts)), *part)
 
     def _record_find(self, payload):
-        question = self._note(Find, payload)
+        question = self._note("find", payload)
         found = [self.clips[question.id]] if question.id in self.clips else []
-        self._send("RECORD_CLIPS", Clips(question.request, len(found), 0), *found)
+        self._send("RECORD_CLIPS", STRUCTS["clips"](question.request, len(found), 0), *found)
 
     def _record_read(self, payload):
-        question = self._note(Read, payload)
+        question = self._note("read", payload)
         error = self.read_error() if self.read_error else 0
         content = self.files.get(question.id, (b"", b""))[question.part]
         if error or not content:
-            self._send("RECORD_BYTES", Bytes(question.request, -(error or errno.ENOENT)))
+            self._send("RECORD_BYTES", STRUCTS["bytes"](question.request, -(error or errno.ENOENT)))
             return
         part = content[question.offset:question.offset + question.size]
-        self._send("RECORD_BYTES", Bytes(question.request, 0, len(content), len(part)), part)
+        self._send("RECORD_BYTES", STRUCTS["bytes"](question.request, 0, len(content), len(part)), part)
 
     def _record_change(self, payload):
-        question = self._note(Change, payload)
+        question = self._note("change", payload)
         clip = self.clips[question.id]
         if question.action == DELETE:
             del self.clips[question.id], self.files[question.id]
         else:
             clip.is_kept = question.action == KEEP
-        self._send("RECORD_DONE", Done(question.request))
+        self._send("RECORD_DONE", STRUCTS["done"](question.request))

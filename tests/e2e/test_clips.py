@@ -30,7 +30,8 @@ def recorder(tmp_path):
     for number, view in ((5, b"plain"), (7, b"inside"), (9, b"gone"), (11, b"plain")):
         begin = MORNING + number * 60 * S
         recorder.add(number, VIDEO, PICTURE, camera=b"front", view=view, event=number, regions=("door",),
-                     start=begin, asked=begin + S // 2, end=begin + 12 * S, peak=0.25)
+                     start_wall_ns=begin, asked_wall_ns=begin + S // 2,
+                     end_wall_ns=begin + 12 * S, peak=0.25)
     yield recorder
     recorder.close()
 
@@ -71,7 +72,7 @@ def test_the_list_tells_what_is_known_of_a_clip(served):
         "id": 11, "camera": "front", "view": "plain", "start": "2026-11-27T08:26:03.000000Z",
         "end": "2026-11-27T08:26:15.000000Z", "duration": 12, "asked": "2026-11-27T08:26:03.500000Z",
         "gap": 0, "regions": ["door"], "event": 11, "peak": 0.25, "bytes": len(VIDEO), "keep": False,
-        "open": False, "always": False, "url": "/v1/clips/11.mp4", "picture": "/v1/clips/11.jpg"}]
+        "open": False, "always": False, "triggered": False, "url": "/v1/clips/11.mp4", "picture": "/v1/clips/11.jpg"}]
     assert ask(served, "/v1/clips/11")[2] == clips[0]
 
 
@@ -95,16 +96,13 @@ def test_a_list_is_of_a_time_and_a_camera_and_goes_on_page_by_page(served, recor
     assert ids(served, "ada", "?camera=back") == []
     assert ids(served, "ada", "?camera=front&before=9") == [7, 5]
     for i in range(20, 200):
-        recorder.add(i, camera=b"front", view=b"plain", start=MORNING, end=MORNING)
-    found, path, pages = [], "/v1/clips?camera=front&limit=70", 0
-    while path:
-        _, headers, clips = ask(served, path, "vera")
-        found += [clip["id"] for clip in clips]
-        link = headers.get("link")
-        path = link and re.fullmatch('<(/v1/clips[^>]*)>; rel="next"', link)[1]
-        pages += 1
-    assert found == [*range(199, 19, -1), 11, 5]
-    assert pages == 3
+        recorder.add(i, camera=b"front", view=b"plain" if i < 100 else b"inside", start_wall_ns=MORNING,
+                     end_wall_ns=MORNING)
+    found = [ids(served, "vera", "?camera=front&limit=70")]
+    while found[-1]:
+        found.append(ids(served, "vera", f"?camera=front&limit=70&before={found[-1][-1]}"))
+    # Of the first 70 it is shown none, and of the next ones those up to the 140th.
+    assert found == [[*range(99, 59, -1)], [*range(59, 19, -1), 11, 5], []]
 
 
 def test_a_query_that_makes_no_sense_is_refused_by_its_key(served):
@@ -179,7 +177,8 @@ def test_slow_storage_is_said_before_the_first_byte_and_cuts_after_it(served, re
     reads = []
     recorder.read_error = lambda: reads.append(1) or (errno.EIO if len(reads) > 2 else 0)
     result = subprocess.run(["curl", "-q", "-sS", "--noproxy", "*", "--digest", "-u", "ada:pass",
-                             f"{served.api}/v1/clips/5.mp4"], capture_output=True, timeout=daemon.PATIENCE_S, check=False)
+                             f"{served.api}/v1/clips/5.mp4"], capture_output=True, timeout=daemon.PATIENCE_S,
+                            check=False)
     assert result.returncode == 18  # "transfer closed with bytes remaining"
     assert result.stdout == VIDEO[:2 << 18]
     # One that is busy is asked again.
@@ -187,6 +186,12 @@ def test_slow_storage_is_said_before_the_first_byte_and_cuts_after_it(served, re
     recorder.read_error = lambda: next(again)
     assert ask(served, "/v1/clips/5.mp4")[2] == VIDEO
     recorder.read_error = None
+    recorder.is_open = False
+    for path in ("/v1/clips", "/v1/clips/5", "/v1/clips/5.mp4"):
+        status, headers, told = ask(served, path)
+        assert (status, headers["retry-after"]) == (503, "5"), told
+    assert change(served, "/v1/clips/5", "ada", "DELETE")[0] == 503
+    recorder.is_open = True
     # One that answers nothing: whoever asks is told after 5 s, and a download under way is cut.
     recorder.running.clear()
     begin = time.monotonic()
@@ -195,3 +200,53 @@ def test_slow_storage_is_said_before_the_first_byte_and_cuts_after_it(served, re
     recorder.running.set()
     daemon.wait_for(lambda: ask(served, "/v1/clips/5.mp4")[2] == VIDEO)
     served.assert_accounted(viewer)
+
+
+def edgectl(server, *arguments, status=0, **options):
+    result = subprocess.run([daemon.EDGECTL, "clips", *arguments, "--config", server.config], capture_output=True,
+                            timeout=daemon.PATIENCE_S, check=False, env=daemon.environment(TZ="Asia/Tokyo"), **options)
+    assert result.returncode == status, result
+    return result.stdout if status == 0 else result.stderr.decode()
+
+
+def test_edgectl_lists_keeps_deletes_and_exports(served, recorder, tmp_path):
+    recorder.clips[9].gap_ns = 3 * S
+    recorder.clips[7].is_kept = True
+    recorder.clips[5].is_open = True
+    lines = edgectl(served).decode().splitlines()
+    assert lines[0].split() == ["ID", "VIEW", "BEGIN", "SECONDS", "SIZE", "CAUSE"]
+    assert [re.split(" {2,}", line) for line in lines[1:]] == [
+        ["11", "front/plain", "2026-11-27 17:26:03", "12.0", "1.0\u00a0MB", "door"],
+        ["9", "front/gone", "2026-11-27 17:24:03", "12.0", "1.0\u00a0MB", "door; 3.0 s are missing"],
+        ["7", "front/inside", "2026-11-27 17:22:03", "12.0", "1.0\u00a0MB", "door; kept"],
+        ["5", "front/plain", "2026-11-27 17:20:03", "12.0", "1.0\u00a0MB", "door; goes on"]]
+    for number in range(20, 1300):
+        recorder.add(number, camera=b"back", view=b"plain", start_wall_ns=MORNING, end_wall_ns=MORNING)
+    told = json.loads(edgectl(served, "list", "--json", "--camera", "back", "--limit", "0"))
+    assert [clip["id"] for clip in told] == [*range(1299, 19, -1)]
+    assert len(json.loads(edgectl(served, "--json"))) == 100
+    assert edgectl(served, "--from", "2030-01-01T00:00:00Z") == b"there are no clips\n"
+    assert json.loads(edgectl(served, "show", "7")) == ask(served, "/v1/clips/7")[2]
+    edgectl(served, "keep", "5", "9")
+    edgectl(served, "unkeep", "7")
+    assert [recorder.clips[number].is_kept for number in (5, 7, 9)] == [1, 0, 1]
+    edgectl(served, "delete", "9", "20")
+    assert 9 not in recorder.clips and 20 not in recorder.clips
+    assert "there is no such clip" in edgectl(served, "delete", "9", status=1)
+    assert edgectl(served, "export", "5", cwd=tmp_path) == b"front-plain-2026-11-27T082003Z.mp4\n"
+    file = tmp_path / "front-plain-2026-11-27T082003Z.mp4"
+    assert file.read_bytes() == VIDEO
+    file.write_bytes(b"mine")
+    assert "is there; --force" in edgectl(served, "export", "5", cwd=tmp_path, status=1)
+    assert file.read_bytes() == b"mine"
+    edgectl(served, "export", "--force", "5", file)
+    assert file.read_bytes() == VIDEO
+    assert edgectl(served, "export", "5", "-") == VIDEO
+    # What is cut short leaves no file.
+    reads = []
+    recorder.read_error = lambda: reads.append(1) or (errno.EIO if len(reads) > 2 else 0)
+    assert "cut short" in edgectl(served, "export", "5", "cut.mp4", cwd=tmp_path, status=1)
+    assert not list(tmp_path.glob("*cut*"))
+    for wrong in (("show",), ("list", "5"), ("export", "5", "6", "7"), ("keeps", "5")):
+        assert "clips takes" in edgectl(served, *wrong, status=2)
+    assert "is no number of a clip" in edgectl(served, "show", "../status", status=1)

@@ -128,7 +128,8 @@ static void retry(struct clip_file *file)
 static bool take_block(void *context, const struct link_message *message)
 {
     struct clip_file *file = context;
-    const struct record_bytes *told = message ? (const void *)message->payload : NULL;
+    const struct record_bytes *told =
+        message && message->header.type == RECORD_BYTES ? (const void *)message->payload : NULL;
 
     file->question = 0;
     if (told && told->error == -EBUSY) {

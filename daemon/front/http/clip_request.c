@@ -1,5 +1,7 @@
 #include "daemon/front/http/clip_request.h"
 
+#include <errno.h>
+
 struct clip_request *clip_request_new(const struct http_call *call)
 {
     struct clip_request *asked = g_new0(struct clip_request, 1);
@@ -134,10 +136,15 @@ bool clip_request_continue(const struct http_call *call, CONTROL_RESULT *ret_res
     }
     recorder_forget(asked->recorder, asked->question); // the server ends before the answer
     asked->question = 0;
-    *ret_result = asked->is_answered
-                      ? asked->next(call, asked)
-                      : clip_request_refuse(call, asked, MHD_HTTP_SERVICE_UNAVAILABLE,
-                                            "the recorder does not answer; try again later");
+    if (!asked->is_answered) {
+        *ret_result = clip_request_refuse(call, asked, MHD_HTTP_SERVICE_UNAVAILABLE,
+                                          "the recorder does not answer; try again later");
+    } else if (asked->done.error == -EAGAIN) { // in place of any answer
+        *ret_result = clip_request_refuse(call, asked, MHD_HTTP_SERVICE_UNAVAILABLE,
+                                          "the clips' folder is not open yet; try again later");
+    } else {
+        *ret_result = asked->next(call, asked);
+    }
     return true;
 }
 

@@ -84,6 +84,7 @@ static char *clip_json(const struct record_clip *clip)
     add_flag(builder, "keep", clip->is_kept);
     add_flag(builder, "open", clip->is_open);
     add_flag(builder, "always", clip->is_always);
+    add_flag(builder, "triggered", clip->is_triggered);
     add_address(builder, "url", clip->id, "mp4");
     if (clip->has_picture) {
         add_address(builder, "picture", clip->id, "jpg");
@@ -176,44 +177,21 @@ static void list_clip(struct clip_request *asked)
     }
 }
 
-// "</v1/clips?limit=100&before=17>; rel=\"next\"": the same query, from the last clip on.
-static char *make_link(const struct http_call *call, const struct clip_request *asked,
-                       uint32_t limit)
-{
-    static const char *const names[] = {"from", "to", "camera"};
-    GString *link = g_string_new(NULL);
-
-    g_string_append_printf(link, "</v1/clips?limit=%u&before=%" PRIu64, limit, asked->clip.id);
-    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
-        const char *value = http_query(call, names[i]);
-
-        if (value) {
-            g_string_append_printf(link, "&%s=", names[i]);
-            g_string_append_uri_escaped(link, value, NULL, FALSE);
-        }
-    }
-    g_string_append(link, ">; rel=\"next\"");
-    return g_string_free(link, FALSE);
-}
-
+// Replies, or goes on where the client was shown none of as many clips as it asked for.
 static CONTROL_RESULT reply_list(const struct http_call *call, struct clip_request *asked)
 {
     struct record_list list = {0};
-    g_autofree char *link = NULL;
-    struct http_header header = {MHD_HTTP_HEADER_LINK, NULL};
     CONTROL_RESULT result = MHD_NO;
+    char *text;
 
     read_query(call, &list, &result); // as it was read before
-    if (asked->count >= list.count) {
-        link = make_link(call, asked, list.count);
-        header.value = link;
+    if (asked->list->len == 1 && asked->count >= list.count) {
+        list.before_id = asked->clip.id;
+        return clip_request_ask(call, asked, RECORD_LIST, 0, &list, sizeof list, reply_list);
     }
-    g_string_append(asked->list, "]\n");
-    size_t size = asked->list->len;
-    result = http_reply_bytes(call->connection, MHD_HTTP_OK, "application/json", &header,
-                              header.value ? 1 : 0, g_strndup(asked->list->str, size), size);
+    text = g_strconcat(asked->list->str, "]\n", NULL);
     clip_request_free(asked);
-    return result;
+    return control_reply(call->connection, MHD_HTTP_OK, "application/json", text);
 }
 
 CONTROL_RESULT clips_route_list(struct http_call *call)

@@ -4,8 +4,7 @@
 
 #include "daemon/front/http/http_call.h"
 
-// GET /v1/clips: the newest first. Where there may be more, the header Link has the address of the
-// next page.
+// GET /v1/clips: the newest first; none: there are no more.
 CONTROL_RESULT clips_route_list(struct http_call *call);
 CONTROL_RESULT clips_route_show(struct http_call *call);   // GET /v1/clips/{id}
 CONTROL_RESULT clips_route_change(struct http_call *call); // PATCH
