@@ -1,11 +1,14 @@
 #include "daemon/recorder/archive.h"
 
 #include "daemon/common/log.h"
+#include "daemon/recorder/catalog.h"
 #include "daemon/recorder/disk_thread.h"
+#include "daemon/recorder/retention.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/timex.h>
 
 struct archive {
     const struct archive_events *events;
@@ -16,10 +19,12 @@ struct archive {
     enum record_state state;
     char sentence[256];
     int64_t retry_ns; // when the folder is opened again
-    bool is_opening;
-    GPtrArray *clips; // owned, of struct recording, by growing id
-    uint64_t next_id;
-    struct record_state_report counts; // what it counts
+    bool is_opening, is_measuring;
+    char mark[CATALOG_MARK_SIZE]; // of the folder; "": it was not opened yet
+    struct library library;
+    struct retention_clock clock;
+    unsigned leaving;                  // clips that are being deleted
+    struct record_state_report counts; // what it counts, and the free space
     int64_t slow_ns, slow_at_ns;       // the longest job of the last minute
 };
 
@@ -40,8 +45,11 @@ struct archive_job {
     archive_bytes *bytes;
     void *context;
     int result;
+    int64_t free_bytes;
     struct error error;
-    char *path; // owned
+    const char *path; // borrowed, and set once
+    const char *mark; // borrowed
+    struct catalog catalog;
 };
 
 static struct archive_job *new_job(struct archive *archive, void (*run)(struct disk_job *),
@@ -76,7 +84,7 @@ static void free_job(struct archive_job *job)
     free_fragment(job->fragment);
     storage_unref(job->storage);
     free(job->payload);
-    g_free(job->path);
+    catalog_finish(&job->catalog);
     g_free(job);
 }
 
@@ -90,27 +98,22 @@ static struct archive_job *archive_job_of(struct disk_job *job)
 
 static void set_state(struct archive *archive, enum record_state state, const char *sentence)
 {
-    if (archive->state == state && strcmp(archive->sentence, sentence) == 0) {
-        return;
-    }
+    bool is_news = archive->state != state;
+
     archive->state = state;
     g_strlcpy(archive->sentence, sentence, sizeof archive->sentence);
+    if (!is_news) {
+        return;
+    }
     if (state == RECORD_STOPPED) {
         log_error("%s; nothing is recorded, trying again every %d s", sentence,
                   (int)(ARCHIVE_RETRY_NS / NS_PER_S));
-    } else if (state == RECORD_READY) {
+        archive->retry_ns = clock_now_ns() + ARCHIVE_RETRY_NS;
+        archive->events->stopped(archive->context);
+    } else {
         log_notice("recording to %s", archive->limits.path);
     }
     archive->events->state(archive->context);
-}
-
-static void stop(struct archive *archive, const char *sentence)
-{
-    if (archive->state != RECORD_STOPPED) {
-        archive->retry_ns = clock_now_ns() + ARCHIVE_RETRY_NS;
-        set_state(archive, RECORD_STOPPED, sentence);
-        archive->events->stopped(archive->context);
-    }
 }
 
 // A job failed that had to do with the disk.
@@ -119,7 +122,112 @@ static void fail(struct archive *archive, const char *what, int result)
     g_autofree char *sentence =
         g_strdup_printf("cannot %s in %s: %s", what, archive->limits.path, strerror(-result));
 
-    stop(archive, sentence);
+    set_state(archive, RECORD_STOPPED, sentence);
+}
+
+// Retention
+// ---------------------------------------------------------------------
+
+static int64_t wall_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+static GPtrArray *choose(struct archive *archive, const struct record_storage *limits,
+                         uint64_t *ret_missing_bytes)
+{
+    bool is_good = retention_clock_is_good(&archive->clock, clock_now_ns());
+    const struct retention_facts facts = {
+        .free_bytes = archive->counts.free_bytes,
+        .wall_ns = is_good ? wall_now_ns() : 0,
+    };
+
+    return retention_choose(&archive->library, limits, &facts, ret_missing_bytes);
+}
+
+static void ignore_answer(void *context, uint32_t request, int result)
+{
+    (void)context;
+    (void)request;
+    (void)result;
+}
+
+// Deletes what has to go. While that is under way it is not known yet how much is free. False: the
+// file system is too full, and no clip is left that could go; recording stops.
+static bool enforce_limits(struct archive *archive)
+{
+    uint64_t missing_bytes;
+
+    if (archive->leaving) {
+        return true;
+    }
+    g_autoptr(GPtrArray) chosen = choose(archive, &archive->limits, &missing_bytes);
+    for (guint i = 0; i < chosen->len; i++) {
+        const struct recording *recording = chosen->pdata[i];
+
+        archive_change(archive, recording->id, RECORD_DELETE, 0, ignore_answer, NULL);
+    }
+    if (missing_bytes && !chosen->len) {
+        g_autofree char *free_text = g_format_size(archive->counts.free_bytes);
+        g_autofree char *sentence =
+            g_strdup_printf("only %s are free in %s, and no clip is left that may be deleted",
+                            free_text, archive->limits.path);
+        set_state(archive, RECORD_STOPPED, sentence);
+    }
+    return !missing_bytes || chosen->len;
+}
+
+static void run_measure(struct disk_job *disk_job)
+{
+    struct archive_job *job = archive_job_of(disk_job);
+
+    job->free_bytes = storage_free_bytes(job->storage);
+}
+
+static void measure_done(struct disk_job *disk_job)
+{
+    struct archive_job *job = archive_job_of(disk_job);
+    struct archive *archive = job->archive;
+
+    archive->is_measuring = false;
+    if (job->free_bytes >= 0) {
+        archive->counts.free_bytes = (uint64_t)job->free_bytes;
+    }
+    if (job->free_bytes < 0) {
+        fail(archive, "find the free space", (int)job->free_bytes);
+    } else if (archive->state == RECORD_READY) {
+        enforce_limits(archive);
+    }
+    free_job(job);
+}
+
+static void measure(struct archive *archive)
+{
+    struct timex about = {.modes = 0};
+    int state = adjtimex(&about);
+
+    retention_clock_look(&archive->clock, clock_now_ns(), wall_now_ns(),
+                         state >= 0 && state != TIME_ERROR);
+    if (archive->state == RECORD_READY && !archive->is_measuring) {
+        archive->is_measuring = true;
+        disk_thread_push(archive->writer, &new_job(archive, run_measure, measure_done)->job);
+    }
+}
+
+void archive_try(struct archive *archive, const struct record_storage *limits, uint64_t *ret_clips,
+                 uint64_t *ret_bytes)
+{
+    uint64_t missing_bytes;
+    g_autoptr(GPtrArray) chosen = choose(archive, limits, &missing_bytes);
+
+    *ret_clips = chosen->len;
+    *ret_bytes = 0;
+    for (guint i = 0; i < chosen->len; i++) {
+        *ret_bytes += ((const struct recording *)chosen->pdata[i])->bytes;
+    }
 }
 
 // Opening
@@ -131,6 +239,31 @@ static void run_open(struct disk_job *disk_job)
 
     storage_unref(TAKE(job->storage));
     job->result = storage_open(job->path, &job->error, &job->storage);
+    if (job->result == 0) {
+        job->result = catalog_load(job->storage, job->mark, &job->error, &job->catalog);
+        job->result =
+            job->result ? error_prefix(&job->error, job->result, "the folder %s", job->path) : 0;
+    }
+    if (job->result == 0) {
+        job->free_bytes = storage_free_bytes(job->storage);
+    }
+}
+
+static void take_catalog(struct archive *archive, struct archive_job *job)
+{
+    struct catalog *catalog = &job->catalog;
+
+    storage_unref(archive->storage);
+    archive->storage = TAKE(job->storage);
+    memcpy(archive->mark, catalog->mark, sizeof archive->mark);
+    library_finish(&archive->library);
+    archive->library.clips = TAKE(catalog->clips);
+    archive->library.next_id = MAX(archive->library.next_id, catalog->next_id);
+    archive->counts.free_bytes = (uint64_t)MAX(job->free_bytes, 0);
+    if (catalog->recovered) {
+        log_notice("made %u clips whole that were open when the recorder or the power failed",
+                   catalog->recovered);
+    }
 }
 
 static void open_done(struct disk_job *disk_job)
@@ -139,13 +272,14 @@ static void open_done(struct disk_job *disk_job)
     struct archive *archive = job->archive;
 
     archive->is_opening = false;
+    archive->retry_ns = clock_now_ns() + ARCHIVE_RETRY_NS;
     if (job->result < 0) {
-        archive->retry_ns = clock_now_ns() + ARCHIVE_RETRY_NS;
         set_state(archive, RECORD_STOPPED, job->error.text);
     } else {
-        storage_unref(archive->storage);
-        archive->storage = TAKE(job->storage);
-        set_state(archive, RECORD_READY, "");
+        take_catalog(archive, job);
+        if (enforce_limits(archive)) {
+            set_state(archive, RECORD_READY, "");
+        }
     }
     free_job(job);
 }
@@ -155,7 +289,8 @@ static void open_folder(struct archive *archive)
     struct archive_job *job = new_job(archive, run_open, open_done);
 
     archive->is_opening = true;
-    job->path = g_strdup(archive->limits.path);
+    job->path = archive->limits.path;
+    job->mark = archive->mark;
     disk_thread_push(archive->writer, &job->job);
 }
 
@@ -179,6 +314,7 @@ void archive_tick(struct archive *archive)
         clock_now_ns() >= archive->retry_ns) {
         open_folder(archive);
     }
+    measure(archive);
 }
 
 bool archive_is_open(const struct archive *archive)
@@ -189,41 +325,9 @@ bool archive_is_open(const struct archive *archive)
 // Growing clips
 // ---------------------------------------------------------------------
 
-static guint place_of(const struct archive *archive, uint64_t id)
-{
-    guint low = 0, high = archive->clips->len;
-
-    while (low < high) {
-        guint middle = low + (high - low) / 2;
-        const struct recording *recording = archive->clips->pdata[middle];
-
-        if (recording->id < id) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-static struct recording *find(const struct archive *archive, uint64_t id)
-{
-    guint place = place_of(archive, id);
-    struct recording *recording = place < archive->clips->len ? archive->clips->pdata[place] : NULL;
-
-    return recording && recording->id == id ? recording : NULL;
-}
-
 const struct recording *archive_find(const struct archive *archive, uint64_t id)
 {
-    return find(archive, id);
-}
-
-static void forget(struct archive *archive, uint64_t id)
-{
-    guint place = place_of(archive, id);
-
-    g_ptr_array_remove_index(archive->clips, place);
+    return library_find(&archive->library, id);
 }
 
 void archive_announce(struct archive *archive, const struct recording *recording)
@@ -252,7 +356,7 @@ static void append_done(struct disk_job *disk_job)
 {
     struct archive_job *job = archive_job_of(disk_job);
     struct archive *archive = job->archive;
-    struct recording *recording = find(archive, job->recording.id);
+    struct recording *recording = library_find(&archive->library, job->recording.id);
 
     archive->counts.written_bytes += job->size;
     if (recording) {
@@ -277,10 +381,8 @@ struct growing_file *archive_begin(struct archive *archive, const struct recordi
     if (archive->state != RECORD_READY) {
         return NULL;
     }
-    own = g_memdup(recording, sizeof *recording);
-    own->id = archive->next_id++;
+    own = library_add(&archive->library, recording);
     own->is_open = true;
-    g_ptr_array_add(archive->clips, own);
     job = new_job(archive, run_begin, append_done);
     job->file = growing_file_new(archive->storage, own, video);
     job->recording = *own;
@@ -321,23 +423,28 @@ static void run_finish(struct disk_job *disk_job)
     job->total = growing_file_size(job->file);
     job->size = job->total - before;
     growing_file_free(TAKE(job->file));
+    if (job->result == 0) {
+        job->recording.bytes = job->total;
+        catalog_add(job->storage, &job->recording); // a line that is missing is made at a start
+    }
 }
 
 static void finish_done(struct disk_job *disk_job)
 {
     struct archive_job *job = archive_job_of(disk_job);
     struct archive *archive = job->archive;
-    struct recording *recording = find(archive, job->recording.id);
+    struct recording *recording = library_find(&archive->library, job->recording.id);
 
     archive->counts.written_bytes += job->size;
     recording->is_open = false;
     recording->bytes = job->total;
     archive_announce(archive, recording);
     if (job->result < 0) {
-        forget(archive, recording->id);
+        library_forget(&archive->library, recording->id);
         fail(archive, "end a clip", job->result);
     } else {
         archive->counts.written_clips++;
+        enforce_limits(archive);
     }
     free_job(job);
 }
@@ -345,7 +452,7 @@ static void finish_done(struct disk_job *disk_job)
 void archive_finish(struct archive *archive, struct growing_file *file)
 {
     struct archive_job *job = new_job(archive, run_finish, finish_done);
-    struct recording *recording = find(archive, growing_file_id(file));
+    struct recording *recording = library_find(&archive->library, growing_file_id(file));
 
     recording->is_closing = true;
     job->file = file;
@@ -365,7 +472,7 @@ static void put_picture_done(struct disk_job *disk_job)
 {
     struct archive_job *job = archive_job_of(disk_job);
     struct archive *archive = job->archive;
-    struct recording *recording = find(archive, job->recording.id);
+    struct recording *recording = library_find(&archive->library, job->recording.id);
 
     archive->counts.waiting_bytes -= job->size;
     if (job->result == 0 && recording) {
@@ -381,7 +488,7 @@ static void put_picture_done(struct disk_job *disk_job)
 void archive_put_picture(struct archive *archive, uint64_t id, uint8_t *payload, size_t offset,
                          size_t size)
 {
-    const struct recording *recording = find(archive, id);
+    const struct recording *recording = library_find(&archive->library, id);
     struct archive_job *job;
 
     if (!recording || archive->state != RECORD_READY ||
@@ -401,28 +508,9 @@ void archive_put_picture(struct archive *archive, uint64_t id, uint8_t *payload,
 // Questions
 // ---------------------------------------------------------------------
 
-static bool is_asked_for(const struct recording *recording, const struct record_list *question)
-{
-    return (!question->to_wall_ns || recording->start_wall_ns < question->to_wall_ns) &&
-           recording->end_wall_ns >= question->from_wall_ns &&
-           (!question->camera[0] || strcmp(recording->camera, question->camera) == 0);
-}
-
 GPtrArray *archive_list(const struct archive *archive, const struct record_list *question)
 {
-    guint most = question->count ? MIN(question->count, RECORD_LIST_MAX) : RECORD_LIST_MAX;
-    guint place =
-        question->before_id ? place_of(archive, question->before_id) : archive->clips->len;
-    GPtrArray *found = g_ptr_array_new();
-
-    while (place-- > 0 && found->len < most) {
-        struct recording *recording = archive->clips->pdata[place];
-
-        if (is_asked_for(recording, question)) {
-            g_ptr_array_add(found, recording);
-        }
-    }
-    return found;
+    return library_list(&archive->library, question);
 }
 
 static void run_change(struct disk_job *disk_job)
@@ -440,8 +528,9 @@ static void change_done(struct disk_job *disk_job)
 {
     struct archive_job *job = archive_job_of(disk_job);
     struct archive *archive = job->archive;
-    struct recording *recording = find(archive, job->recording.id);
+    struct recording *recording = library_find(&archive->library, job->recording.id);
 
+    archive->leaving -= job->action == RECORD_DELETE;
     if (!recording) {
         job->result = -ENOENT;
     } else if (job->result < 0) {
@@ -449,21 +538,19 @@ static void change_done(struct disk_job *disk_job)
         fail(archive, "change a clip", job->result);
     } else if (job->action == RECORD_DELETE) {
         archive->counts.deleted_clips++;
-        forget(archive, recording->id);
+        library_forget(&archive->library, recording->id);
     } else {
         recording->is_kept = job->action == RECORD_KEEP;
         archive_announce(archive, recording);
     }
-    if (job->answer) {
-        job->answer(job->context, job->request, job->result);
-    }
+    job->answer(job->context, job->request, job->result);
     free_job(job);
 }
 
 void archive_change(struct archive *archive, uint64_t id, enum record_action action,
                     uint32_t request, archive_answer *answer, void *context)
 {
-    struct recording *recording = find(archive, id);
+    struct recording *recording = library_find(&archive->library, id);
     bool keep = action == RECORD_KEEP;
     struct archive_job *job;
 
@@ -478,6 +565,7 @@ void archive_change(struct archive *archive, uint64_t id, enum record_action act
         answer(context, request, 0);
     } else {
         recording->is_leaving = action == RECORD_DELETE;
+        archive->leaving += action == RECORD_DELETE;
         job = new_job(archive, run_change, change_done);
         job->recording = *recording;
         job->action = action;
@@ -529,7 +617,7 @@ static void read_done(struct disk_job *disk_job)
 void archive_read(struct archive *archive, const struct record_read *question,
                   archive_bytes *answer, void *context)
 {
-    const struct recording *recording = find(archive, question->id);
+    const struct recording *recording = library_find(&archive->library, question->id);
     struct archive_job *job;
 
     if (!recording || !archive->storage) {
@@ -553,14 +641,7 @@ void archive_report(struct archive *archive, struct record_state_report *ret_rep
 
     report.state = archive->state;
     report.write_max_ns = MAX(archive->slow_ns, disk_thread_busy_ns(archive->writer));
-    for (guint i = 0; i < archive->clips->len; i++) {
-        const struct recording *recording = archive->clips->pdata[i];
-
-        report.clips += !recording->is_open;
-        report.open_clips += recording->is_open;
-        report.kept_clips += recording->is_kept;
-        report.clip_bytes += recording->bytes;
-    }
+    library_count(&archive->library, &report);
     g_strlcpy(report.sentence, archive->sentence, sizeof report.sentence);
     *ret_report = report;
 }
@@ -571,8 +652,7 @@ struct archive *archive_new(const struct archive_events *events, void *context)
 
     archive->events = events;
     archive->context = context;
-    archive->clips = g_ptr_array_new_with_free_func(g_free);
-    archive->next_id = 1;
+    library_init(&archive->library);
     archive->writer = disk_thread_new("writer");
     archive->reader = disk_thread_new("reader");
     return archive;
@@ -584,7 +664,7 @@ void archive_free(struct archive *archive)
         disk_thread_free(archive->writer);
         disk_thread_free(archive->reader);
         storage_unref(archive->storage);
-        g_ptr_array_unref(archive->clips);
+        library_finish(&archive->library);
         g_free(archive);
     }
 }

@@ -29,6 +29,9 @@ void archive_configure(struct archive *archive, const struct record_storage *sto
 void archive_tick(struct archive *archive);
 void archive_report(struct archive *archive, struct record_state_report *ret_report);
 bool archive_is_open(const struct archive *archive);
+// What would be deleted now if `limits` were the limits.
+void archive_try(struct archive *archive, const struct record_storage *limits, uint64_t *ret_clips,
+                 uint64_t *ret_bytes);
 
 // Growing clips. archive_begin() gives a copy of `recording` an id and a file; NULL: the storage is
 // not ready. *ret_recording is the archive's, and may be changed until archive_finish().

@@ -27,10 +27,9 @@ struct footage {
     // What is asked for.
     GPtrArray *moving; // regions in which an event is under way, interned
     int64_t asked_ns;  // where a clip is to begin
-    int64_t until_ns;  // of events that are over and of triggers
-    uint64_t event;
+    int64_t event_until_ns, trigger_until_ns;
+    uint64_t event; // the last one, and its region
     const char *region;
-    bool triggered;
     float peak;
 
     // The clip.
@@ -220,11 +219,17 @@ static GList *find_beginning(const struct footage *footage)
     return found;
 }
 
+static bool shows_event(const struct footage *footage)
+{
+    return footage->moving->len > 0 || footage->last_ns < footage->event_until_ns;
+}
+
 // When what was asked for is over.
 static int64_t wanted_until_ns(const struct footage *footage)
 {
-    return footage->settings.mode == RECORD_ALWAYS || footage->moving->len > 0 ? INT64_MAX
-                                                                               : footage->until_ns;
+    return footage->settings.mode == RECORD_ALWAYS || footage->moving->len > 0
+               ? INT64_MAX
+               : MAX(footage->event_until_ns, footage->trigger_until_ns);
 }
 
 // Gives the clip the pictures in memory from `link` on.
@@ -240,21 +245,18 @@ static void replay(struct footage *footage, GList *link)
     }
 }
 
-static void mark_with_event(struct footage *footage)
+// Says in `recording` what the clip shows.
+static void mark(const struct footage *footage, struct recording *recording)
 {
-    struct recording *recording = footage->recording;
-
+    if (shows_event(footage)) {
+        recording_add_region(recording, footage->region);
+        recording->event = recording->event ? recording->event : footage->event;
+        recording->peak = MAX(recording->peak, footage->peak);
+    }
     for (guint i = 0; i < footage->moving->len; i++) {
         recording_add_region(recording, footage->moving->pdata[i]);
     }
-    if (footage->region && !recording->regions[0]) {
-        recording_add_region(recording, footage->region);
-    }
-    if (!recording->event) {
-        recording->event = footage->event;
-    }
-    recording->is_triggered |= footage->triggered;
-    recording->peak = MAX(recording->peak, footage->peak);
+    recording->is_triggered |= footage->last_ns < footage->trigger_until_ns;
 }
 
 // Begins a clip if one is wanted and can be.
@@ -276,6 +278,7 @@ static void begin_clip(struct footage *footage)
         .asked_wall_ns = MAX(footage->asked_ns, footage->covered_ns) + offset_ns,
         .is_always = footage->settings.mode == RECORD_ALWAYS,
     };
+    mark(footage, &recording);
     footage->file =
         archive_begin(footage->pool->archive, &recording, &footage->video, &footage->recording);
     if (footage->file) {
@@ -283,7 +286,6 @@ static void begin_clip(struct footage *footage)
         footage->begun_ns = first->captured_ns;
         footage->end_ns = 0;
         footage->skips = false;
-        mark_with_event(footage);
         archive_announce(footage->pool->archive, footage->recording);
         replay(footage, link);
     }
@@ -301,7 +303,8 @@ static void take_gap(struct footage *footage)
     } else {
         end_clip(footage, end_ns);
         g_ptr_array_set_size(footage->moving, 0);
-        footage->until_ns = 0;
+        footage->event_until_ns = 0;
+        footage->trigger_until_ns = 0;
     }
     footage->waits_for_key_frame = true;
 }
@@ -405,7 +408,7 @@ static void ask(struct footage *footage, int64_t asked_ns)
         footage->covered_ns = footage->settings.mode == RECORD_ALWAYS ? footage->covered_ns : 0;
         begin_clip(footage);
     } else {
-        mark_with_event(footage);
+        mark(footage, footage->recording);
         archive_announce(footage->pool->archive, footage->recording);
     }
 }
@@ -413,21 +416,17 @@ static void ask(struct footage *footage, int64_t asked_ns)
 void footage_take_event(struct footage *footage, const struct record_event *event)
 {
     const char *region = g_intern_string(event->region);
+    bool was_moving = g_ptr_array_remove(footage->moving, (gpointer)region);
 
-    footage->peak = event->peak;
     if (!event->ended) {
-        if (!footage->file) {
-            footage->triggered = false;
-        }
         footage->event = event->number;
         footage->region = region;
-        g_ptr_array_remove(footage->moving, (gpointer)region);
+        footage->peak = event->peak;
         g_ptr_array_add(footage->moving, (gpointer)region);
         ask(footage, event->started_ns - footage->settings.before_ns);
-        return;
-    }
-    if (g_ptr_array_remove(footage->moving, (gpointer)region)) {
-        footage->until_ns = MAX(footage->until_ns, event->at_ns + footage->settings.after_ns);
+    } else if (was_moving) {
+        footage->event_until_ns =
+            MAX(footage->event_until_ns, event->at_ns + footage->settings.after_ns);
         if (footage->recording) {
             footage->recording->peak = MAX(footage->recording->peak, event->peak);
         }
@@ -437,23 +436,16 @@ void footage_take_event(struct footage *footage, const struct record_event *even
 uint64_t footage_start(struct footage *footage, int64_t duration_ns)
 {
     int64_t now_ns = clock_now_ns();
+    int64_t until_ns = now_ns + (duration_ns ? duration_ns : footage->settings.max_clip_ns);
 
-    if (!footage->file) {
-        footage->event = 0;
-        footage->region = NULL;
-        footage->peak = 0;
-    }
-    footage->triggered = true;
-    footage->until_ns = duration_ns ? MAX(footage->until_ns, now_ns + duration_ns)
-                                    : now_ns + footage->settings.max_clip_ns;
+    footage->trigger_until_ns = MAX(footage->trigger_until_ns, until_ns);
     ask(footage, now_ns - footage->settings.before_ns);
     return footage->recording ? footage->recording->id : 0;
 }
 
 uint64_t footage_stop(struct footage *footage)
 {
-    footage->triggered = false;
-    footage->until_ns = clock_now_ns();
+    footage->trigger_until_ns = MIN(footage->trigger_until_ns, clock_now_ns());
     return footage->recording ? footage->recording->id : 0;
 }
 

@@ -1,5 +1,7 @@
 #include "daemon/recorder/growing_file.h"
 
+#include "daemon/mp4/mp4_reader.h"
+
 #include <fcntl.h>
 #include <string.h>
 
@@ -193,4 +195,76 @@ int growing_file_finish(struct growing_file *file, const struct recording *recor
         file->failure = storage_publish(file->storage, &file->recording);
     }
     return file->failure;
+}
+
+// What the note says of the clip whose place `recording` is; that alone if it says nothing.
+static void read_note(int fd, struct recording *recording)
+{
+    char note[NOTE_SIZE];
+    struct recording noted;
+
+    if (pread(fd, note, sizeof note, MP4_NOTE_OFFSET) == (ssize_t)sizeof note &&
+        recording_read_line(note, sizeof note, &noted) && recording_is_same(&noted, recording)) {
+        *recording = noted;
+    }
+}
+
+static int64_t ticks_ns(uint64_t ticks_count)
+{
+    return (int64_t)(ticks_count * (NS_PER_S / 10000) / (MP4_CLOCK_HZ / 10000));
+}
+
+// Lets `file` go on behind the whole fragments of its file.
+static int go_on(struct growing_file *file, const char *name)
+{
+    struct mp4_recovery recovery;
+    int r = mp4_recover(file->fd, name, NOTE_SIZE, &recovery);
+
+    if (r) {
+        return r == -EBADMSG ? -ENODATA : r;
+    }
+    file->writer = recovery.writer;
+    file->size = recovery.size;
+    file->recording.gap_ns = (uint64_t)ticks_ns(recovery.gap);
+    file->recording.end_wall_ns = file->recording.start_wall_ns + ticks_ns(recovery.duration);
+    if (ftruncate(file->fd, (off_t)recovery.size) < 0) {
+        return -errno;
+    }
+    return recovery.fragments ? 0 : -ENODATA;
+}
+
+int growing_file_recover(struct storage *storage, const struct recording *recording,
+                         struct recording *ret_recording)
+{
+    struct growing_file *file = g_new0(struct growing_file, 1);
+    g_autofree char *name = g_strconcat(recording->camera, "/", recording->view, NULL);
+
+    file->storage = storage_ref(storage);
+    file->recording = *recording;
+    file->fd = storage_open_file(storage, recording, RECORDING_PART, O_RDWR);
+    int r = file->fd < 0 ? file->fd : 0;
+    if (r == 0) {
+        read_note(file->fd, &file->recording);
+        r = go_on(file, name);
+    }
+    if (r == 0) {
+        r = growing_file_finish(file, &file->recording);
+    }
+    *ret_recording = file->recording;
+    growing_file_free(file);
+    return r;
+}
+
+bool growing_file_read_note(const struct storage *storage, struct recording *recording)
+{
+    _cleanup_(cleanup_close) int fd =
+        storage_open_file(storage, recording, RECORDING_VIDEO, O_RDONLY);
+    bool is_kept = recording->is_kept;
+
+    if (fd < 0) {
+        return false;
+    }
+    read_note(fd, recording);
+    recording->is_kept = is_kept;
+    return recording->bytes > 0;
 }

@@ -48,6 +48,16 @@ int growing_file_append(struct growing_file *file, const struct fragment *fragme
 // Makes it whole and gives it its name. `recording` is all that is known of it now.
 int growing_file_finish(struct growing_file *file, const struct recording *recording);
 
+// Makes a file whole that a power cut or a failing disk has left, with what it has of whole
+// fragments. `recording` is what its name says; *ret_recording all that is known. -ENODATA: it has
+// no whole fragment; else what the file system says.
+int growing_file_recover(struct storage *storage, const struct recording *recording,
+                         struct recording *ret_recording);
+
+// Reads what the note of a finished file says, to `recording`, which says where it is. False: it is
+// no file of the recorder.
+bool growing_file_read_note(const struct storage *storage, struct recording *recording);
+
 uint64_t growing_file_id(const struct growing_file *file); // of its clip; any thread
 // Bytes written so far.
 uint64_t growing_file_size(const struct growing_file *file);

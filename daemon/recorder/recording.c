@@ -90,6 +90,13 @@ bool recording_read_name(const char *day, const char *name, struct recording *re
     return strcmp(day, again) == 0;
 }
 
+bool recording_is_same(const struct recording *a, const struct recording *b)
+{
+    return a->id == b->id && a->is_always == b->is_always &&
+           a->start_wall_ns / NS_PER_MS == b->start_wall_ns / NS_PER_MS &&
+           strcmp(a->camera, b->camera) == 0 && strcmp(a->view, b->view) == 0;
+}
+
 void recording_add_region(struct recording *recording, const char *region)
 {
     g_auto(GStrv) names = g_strsplit(recording->regions, "/", -1);

@@ -41,6 +41,9 @@ void recording_file_name(const struct recording *recording, enum recording_file 
 bool recording_read_name(const char *day, const char *name, struct recording *ret_recording,
                          enum recording_file *ret_file);
 
+// Whether both are the same clip, by their places.
+bool recording_is_same(const struct recording *a, const struct recording *b);
+
 // Adds a region, unless it is there or there are RECORD_REGIONS_MAX.
 void recording_add_region(struct recording *recording, const char *region);
 

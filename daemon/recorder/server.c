@@ -1,6 +1,7 @@
 #include "daemon/recorder/server.h"
 
 #include "config/config.h"
+#include "config/schema/schema.h"
 #include "daemon/common/log.h"
 #include "daemon/link/link.h"
 #include "daemon/recorder/footage.h"
@@ -256,7 +257,8 @@ static int take_event(struct recorder_server *server, struct link_message *messa
     struct footage *footage = footage_find(&server->pool, message->header.view);
     const struct record_event *event = (const void *)message->payload;
 
-    if (!ends_in_nul(event->region, sizeof event->region)) {
+    if (!ends_in_nul(event->region, sizeof event->region) ||
+        !schema_name_rule.accepts(event->region) || !(event->peak >= 0 && event->peak <= 1)) {
         return -EPROTO;
     }
     if (footage) {
@@ -380,7 +382,10 @@ static int take_trial(struct recorder_server *server, struct link_message *messa
 {
     const struct record_trial *question = (const void *)message->payload;
 
-    send_done(server, question->request, -EOPNOTSUPP, 0);
+    struct record_done done = {.request = question->request};
+
+    archive_try(server->archive, &question->storage, &done.clips, &done.bytes);
+    send_message(server, RECORD_DONE, &done, sizeof done);
     return 0;
 }
 

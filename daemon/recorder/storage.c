@@ -37,7 +37,7 @@ int storage_write(int fd, const uint8_t *bytes, size_t size, uint64_t offset)
     return 0;
 }
 
-// A folder in which files can be made but not written is what a full file system has.
+// Whether the folder takes files. A file system that is full does, once clips are deleted.
 static int try_to_write(int folder)
 {
     static const uint8_t bytes[TRIAL_SIZE];
@@ -45,14 +45,14 @@ static int try_to_write(int folder)
         openat(folder, TRIAL_FILE, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 
     if (fd < 0) {
-        return -errno;
+        return errno == ENOSPC ? 0 : -errno;
     }
     int r = storage_write(fd, bytes, sizeof bytes, 0);
     if (r == 0 && fsync(fd) < 0) {
         r = -errno;
     }
     unlinkat(folder, TRIAL_FILE, 0);
-    return r;
+    return r == -ENOSPC ? 0 : r;
 }
 
 int storage_open(const char *path, struct error *error, struct storage **ret_storage)

@@ -48,7 +48,7 @@ def test_a_clip_has_what_was_before_the_event_from_a_key_frame_on(tmp_path, vide
         assert front.change(clip["id"], KEEP)["error"] == 0
         assert [path.name for path in front.files()] == [path.name.replace(".mp4", ".keep.mp4")]
         assert front.change(clip["id"], DELETE)["error"] == 0
-        assert front.list() == [] and list(front.folder.iterdir()) == []
+        assert front.list() == [] and [path.name for path in front.folder.iterdir()] == ["index.jsonl"]
 
 
 def test_always_is_cut_at_key_frames_and_loses_nothing(tmp_path, video):
@@ -81,3 +81,77 @@ def test_a_gap_ends_the_clip_of_an_event_and_stays_in_always(tmp_path, video):
         front.end()
         assert video.frames_in(front.files("back/**/*.mp4")[0]) == list(range(50, 140))
         assert video.frames_in(front.files("front/**/*.mp4")[0]) == [*range(140), *range(225, 300)]
+
+
+def fill(front, video, base, clips=4):
+    """Clips of 4 s, each of an event, in one go."""
+    front.track(1, before_s=1, after_s=1)
+    front.wait_ready()
+    for i in range(clips):
+        at = base + (200 * i + 100) * FRAME_NS
+        front.play(1, video, 200 * i, 200 * i + 110, base)
+        front.event(1, at, at, number=i + 1, region=f"door-{i}", peak=0.125 * (i + 1))
+        front.play(1, video, 200 * i + 110, 200 * i + 150, base)
+        front.event(1, at, base + (200 * i + 125) * FRAME_NS, ended=True, number=i + 1,
+                    region=f"door-{i}", peak=0.125 * (i + 1))
+        front.play(1, video, 200 * i + 150, 200 * i + 200, base)
+    return front.wait_closed(clips)
+
+
+def test_a_lost_or_broken_index_is_made_again(tmp_path, video):
+    folder = tmp_path / "clips"
+    with Front(folder) as front:
+        before = fill(front, video, past(40))
+        front.picture(1, past(0), JPEG)
+        assert front.change(before[1]["id"], KEEP)["error"] == 0
+        assert front.change(before[3]["id"], DELETE)["error"] == 0
+        before = front.list()
+        assert len(before) == 3
+    index = folder / "index.jsonl"
+    text = index.read_text()
+    assert len(text.splitlines()) == 1 + 4
+    for broken in (text, None, "", "{}\n" * 10, text[:-30], text.replace("camera", "cam"),
+                   text.replace('"front"', '"../front"'), "\0" * 3000):
+        if broken is None:
+            index.unlink()
+        else:
+            index.write_text(broken)
+        with Front(folder) as front:
+            front.wait_ready()
+            assert front.list() == before
+    # An id is not given again although the clip that had it is gone.
+    index.write_text(text)
+    with Front(folder) as front:
+        assert fill(front, video, past(40), 1)[0]["id"] == before[0]["id"] + 2
+
+
+def test_a_killed_recorder_loses_seconds_and_what_it_has_is_made_whole(tmp_path, video):
+    folder = tmp_path / "clips"
+    front = Front(folder)
+    front.track(1, mode=ALWAYS)
+    front.track(2, "back", before_s=1, max_clip_s=60)
+    front.track(3, "side", before_s=1)
+    front.wait_ready()
+    base = past(20)
+    for view in (1, 2):
+        front.play(view, video, 0, 110, base)
+    front.event(2, base + 100 * FRAME_NS, base + 100 * FRAME_NS)
+    for view in (1, 2):
+        front.play(view, video, 110, 460, base)
+    front.wait(lambda: front.state["written_bytes"] > 1_000_000 and not front.state["waiting_bytes"],
+               "that all is written")
+    front.kill()
+    assert len(front.files("*.part")) == 2 and not front.files()
+    part = front.files("back/**/*.part")[0]
+    empty = part.with_name(part.name.replace("event-2", "event-9"))
+    empty.write_bytes(part.read_bytes()[:3000])
+    with Front(folder) as front:
+        front.wait_ready()
+        clips = {clip["camera"]: clip for clip in front.list()}
+        assert sorted(clips) == ["back", "front"] and not front.files("*.part")
+        for camera, first in ("front", 0), ("back", 75):
+            path, = front.files(f"{camera}/**/*.mp4")
+            assert video.frames_in(path) == list(range(first, 450))
+            assert clips[camera]["bytes"] == path.stat().st_size
+            assert clips[camera]["end_wall_ns"] - clips[camera]["start_wall_ns"] == (450 - first) * FRAME_NS
+        assert clips["back"]["regions"] == ["door"]
