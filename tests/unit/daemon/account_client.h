@@ -95,7 +95,8 @@ struct client {
     const char *name, *password;
     GChecksumType hash;
     const char *nonce; // that it answers; NULL: asks without an answer
-    unsigned count;    // 0: without qop
+    char taken[NONCE_TEXT_SIZE];
+    unsigned count; // 0: without qop
 };
 #define CLIENT                                                                                     \
     .from = "10.0.0.9", .method = "DESCRIBE", .uri = URI, .hash = G_CHECKSUM_MD5, .name = "vera",  \
@@ -153,16 +154,15 @@ static inline enum account_verdict verdict(struct account_bed *bed, const struct
     return ask(bed, client, &answer);
 }
 
-// The nonce that a client is challenged with; the caller frees it.
-static inline char *challenged(struct account_bed *bed, const struct client *client)
+// From now on the client answers the nonce that it is challenged with.
+static inline void take_nonce(struct account_bed *bed, struct client *client)
 {
-    struct client stranger = *client;
     struct account_answer answer;
-    char *begin;
 
-    stranger.nonce = NULL;
-    assert_int_equal(ask(bed, &stranger, &answer), ACCOUNT_CHALLENGE);
-    begin = strstr(answer.challenges[0], "nonce=\"");
+    client->nonce = NULL;
+    assert_int_equal(ask(bed, client, &answer), ACCOUNT_CHALLENGE);
+    const char *begin = strstr(answer.challenges[0], "nonce=\"");
     assert_non_null(begin);
-    return g_strndup(begin + strlen("nonce=\""), NONCE_TEXT_SIZE - 1);
+    g_strlcpy(client->taken, begin + strlen("nonce=\""), sizeof client->taken);
+    client->nonce = client->taken;
 }

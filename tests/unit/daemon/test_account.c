@@ -7,7 +7,7 @@
 TEST(test_a_user_with_the_right_password_is_let_in)
 {
     static const GChecksumType hashes[] = {G_CHECKSUM_MD5, G_CHECKSUM_SHA256};
-    struct account_bed bed;
+    _cleanup_(bed_finish) struct account_bed bed;
 
     bed_init(&bed, NULL);
     for (size_t i = 0; i < ARRAY_LENGTH(hashes); i++) {
@@ -16,14 +16,12 @@ TEST(test_a_user_with_the_right_password_is_let_in)
             struct client client = {CLIENT, .login = &login, .count = count};
 
             client.hash = hashes[i];
-            client.nonce = challenged(&bed, &client);
+            take_nonce(&bed, &client);
             assert_int_equal(verdict(&bed, &client), ACCOUNT_ALLOWED);
             assert_string_equal(login.name, "vera");
             assert_int_equal(login.role, CONFIG_ROLE_VIEWER);
-            g_free((char *)client.nonce);
         }
     }
-    bed_finish(&bed);
 }
 
 // In the order of fields that live555 reads: its sscanf() wants realm, nonce and stale first.
@@ -31,7 +29,7 @@ TEST(test_challenges_offer_sha_256_then_md5_and_basic_over_tls_alone)
 {
     struct client client = {CLIENT};
     struct account_answer answer;
-    struct account_bed bed;
+    _cleanup_(bed_finish) struct account_bed bed;
 
     bed_init(&bed, NULL);
     assert_int_equal(ask(&bed, &client, &answer), ACCOUNT_CHALLENGE);
@@ -46,18 +44,16 @@ TEST(test_challenges_offer_sha_256_then_md5_and_basic_over_tls_alone)
     assert_int_equal(ask(&bed, &client, &answer), ACCOUNT_CHALLENGE);
     assert_int_equal(answer.challenge_count, 3);
     assert_string_equal(answer.challenges[2], "Basic realm=\"edged\"");
-    bed_finish(&bed);
 }
 
 TEST(test_a_wrong_password_name_method_or_uri_is_challenged)
 {
     struct client client = {CLIENT};
     struct account_answer answer;
-    struct account_bed bed;
+    _cleanup_(bed_finish) struct account_bed bed;
 
     bed_init(&bed, NULL);
-    g_autofree char *nonce = challenged(&bed, &client);
-    client.nonce = nonce;
+    take_nonce(&bed, &client);
     g_autofree char *right = client_answer(&client);
     client.password = "wrongone";
     assert_int_equal(verdict(&bed, &client), ACCOUNT_CHALLENGE);
@@ -71,35 +67,31 @@ TEST(test_a_wrong_password_name_method_or_uri_is_challenged)
     assert_int_equal(send_header(&bed, &client, right, &answer), ACCOUNT_CHALLENGE);
     client.uri = URI;
     assert_int_equal(send_header(&bed, &client, right, &answer), ACCOUNT_ALLOWED);
-    bed_finish(&bed);
 }
 
 TEST(test_roles_include_lower_ones)
 {
     static const char *const names[] = {"vera", "otto", "anna"};
     static const char *const passwords[] = {"veravera", "ottootto", "annaanna"};
-    struct account_bed bed;
+    _cleanup_(bed_finish) struct account_bed bed;
 
     bed_init(&bed, NULL);
     for (unsigned user = 0; user < 3; user++) {
         for (unsigned role = 0; role < 3; role++) {
             struct client client = {CLIENT, .role = (enum config_role)role};
-            g_autofree char *nonce = challenged(&bed, &client);
-
-            client.nonce = nonce;
+            take_nonce(&bed, &client);
             client.name = names[user];
             client.password = passwords[user];
             assert_int_equal(verdict(&bed, &client),
                              user >= role ? ACCOUNT_ALLOWED : ACCOUNT_FORBIDDEN);
         }
     }
-    bed_finish(&bed);
 }
 
 TEST(test_without_users_loopback_alone_is_let_in)
 {
     struct client client = {CLIENT};
-    struct account_bed bed;
+    _cleanup_(bed_finish) struct account_bed bed;
 
     bed_init(&bed, "port = 8554;");
     client.role = CONFIG_ROLE_ADMIN;
@@ -116,25 +108,23 @@ TEST(test_without_users_loopback_alone_is_let_in)
     assert_int_equal(verdict(&bed, &client), ACCOUNT_FORBIDDEN);
     client.from = "fe80::1";
     assert_int_equal(verdict(&bed, &client), ACCOUNT_FORBIDDEN);
-    bed_finish(&bed);
 }
 
 TEST(test_auth_none_lets_everybody_in)
 {
     struct client client = {CLIENT, .role = CONFIG_ROLE_ADMIN};
-    struct account_bed bed;
+    _cleanup_(bed_finish) struct account_bed bed;
 
     bed_init(&bed, "address = \"0.0.0.0\"; auth = \"none\";");
     assert_true(account_is_open(bed.account));
     assert_int_equal(verdict(&bed, &client), ACCOUNT_ALLOWED);
-    bed_finish(&bed);
 }
 
 TEST(test_a_file_without_users_lets_nobody_in)
 {
     struct client client = {CLIENT};
     struct users *users = NULL;
-    struct account_bed bed;
+    _cleanup_(bed_finish) struct account_bed bed;
     struct error error;
 
     bed_init(&bed, NULL);
@@ -144,11 +134,9 @@ TEST(test_a_file_without_users_lets_nobody_in)
     assert_true(account_has_users(bed.account));
     client.from = "127.0.0.1";
     assert_int_equal(verdict(&bed, &client), ACCOUNT_CHALLENGE);
-    g_autofree char *nonce = challenged(&bed, &client);
-    client.nonce = nonce;
+    take_nonce(&bed, &client);
     client.name = client.password = "";
     assert_int_equal(verdict(&bed, &client), ACCOUNT_CHALLENGE);
-    bed_finish(&bed);
 }
 
 // Reads `text` as the users of a reload.
@@ -167,11 +155,10 @@ TEST(test_a_reload_ends_what_a_user_may_no_more)
 {
     struct account_login login = {0}, stranger = {0};
     struct client client = {CLIENT, .login = &login};
-    struct account_bed bed;
+    _cleanup_(bed_finish) struct account_bed bed;
 
     bed_init(&bed, NULL);
-    g_autofree char *nonce = challenged(&bed, &client);
-    client.nonce = nonce;
+    take_nonce(&bed, &client);
     client.name = "otto";
     client.password = "ottootto";
     assert_false(account_is_still_allowed(bed.account, &stranger, CONFIG_ROLE_VIEWER));
@@ -187,7 +174,6 @@ TEST(test_a_reload_ends_what_a_user_may_no_more)
     reload(&bed, user_line("vera", "viewer", "veravera"));
     assert_false(account_is_still_allowed(bed.account, &login, CONFIG_ROLE_VIEWER));
     assert_int_equal(verdict(&bed, &client), ACCOUNT_CHALLENGE);
-    bed_finish(&bed);
 }
 
 TEST(test_whoever_was_not_asked_ends_with_the_first_users)
@@ -217,14 +203,13 @@ TEST(test_whoever_was_not_asked_ends_with_the_first_users)
 TEST(test_a_file_that_is_gone_is_an_error)
 {
     struct users *users = NULL;
-    struct account_bed bed;
+    _cleanup_(bed_finish) struct account_bed bed;
     struct error error;
 
     bed_init(&bed, NULL);
     unlink(bed.path);
     assert_int_equal(account_read_users(USERS_PASSWORDS, bed.config, &error, &users), -ENOENT);
     assert_non_null(strstr(error.text, "rtsp.users: cannot read \"/tmp/edged-users-"));
-    bed_finish(&bed);
 }
 
 TEST(test_a_cookie_is_good_for_12_hours_and_gives_no_free_tries_of_passwords)
@@ -233,12 +218,11 @@ TEST(test_a_cookie_is_good_for_12_hours_and_gives_no_free_tries_of_passwords)
     struct client client = {CLIENT, .login = &login};
     char secret[SESSION_SECRET_SIZE];
     struct sessions *sessions;
-    struct account_bed bed;
+    _cleanup_(bed_finish) struct account_bed bed;
     struct error error;
 
     bed_init(&bed, NULL);
-    g_autofree char *nonce = challenged(&bed, &client);
-    client.nonce = nonce;
+    take_nonce(&bed, &client);
     assert_int_equal(verdict(&bed, &client), ACCOUNT_ALLOWED);
     assert_int_equal(sessions_new(&error, &sessions), 0);
     assert_int_equal(sessions_begin(sessions, &login, 0, secret), 0);
@@ -249,7 +233,6 @@ TEST(test_a_cookie_is_good_for_12_hours_and_gives_no_free_tries_of_passwords)
     assert_true(found->failed);
     assert_null(sessions_find(sessions, bed.account, secret, SESSION_S * NS_PER_S));
     sessions_free(sessions);
-    bed_finish(&bed);
 }
 
 RUN_TESTS(NULL, NULL)

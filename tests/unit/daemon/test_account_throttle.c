@@ -7,8 +7,7 @@ static void fail_times(struct account_bed *bed, const char *from, unsigned times
     struct client client = {CLIENT};
 
     client.from = from;
-    g_autofree char *nonce = challenged(bed, &client);
-    client.nonce = nonce;
+    take_nonce(bed, &client);
     client.password = "wrongone";
     for (unsigned i = 0; i < times; i++) {
         assert_int_equal(verdict(bed, &client), ACCOUNT_CHALLENGE);
@@ -19,11 +18,10 @@ TEST(test_five_wrong_passwords_then_one_try_a_second)
 {
     struct client client = {CLIENT};
     struct account_answer answer;
-    struct account_bed bed;
+    _cleanup_(bed_finish) struct account_bed bed;
 
     bed_init(&bed, NULL);
-    g_autofree char *nonce = challenged(&bed, &client);
-    client.nonce = nonce;
+    take_nonce(&bed, &client);
     fail_times(&bed, "10.0.0.9", 5);
     assert_int_equal(ask(&bed, &client, &answer), ACCOUNT_THROTTLED); // right, but not looked at
     assert_int_equal(answer.retry_after_s, 1);
@@ -39,13 +37,12 @@ TEST(test_five_wrong_passwords_then_one_try_a_second)
     client.from = "10.0.0.8";
     client.nonce = NULL;
     fail_times(&bed, "10.0.0.8", 5); // has five of its own
-    bed_finish(&bed);
 }
 
 TEST(test_loopback_is_throttled_as_well_and_a_network_of_ipv6_as_one)
 {
     struct client client = {CLIENT};
-    struct account_bed bed;
+    _cleanup_(bed_finish) struct account_bed bed;
 
     bed_init(&bed, NULL);
     fail_times(&bed, "127.0.0.1", 5);
@@ -60,18 +57,16 @@ TEST(test_loopback_is_throttled_as_well_and_a_network_of_ipv6_as_one)
     assert_int_equal(verdict(&bed, &client), ACCOUNT_THROTTLED);
     client.from = "2001:db8:0:1::2";
     assert_int_equal(verdict(&bed, &client), ACCOUNT_THROTTLED);
-    bed_finish(&bed);
 }
 
 TEST(test_a_connection_that_is_logged_in_goes_on_while_its_address_is_throttled)
 {
     struct account_login login = {0};
     struct client client = {CLIENT, .login = &login};
-    struct account_bed bed;
+    _cleanup_(bed_finish) struct account_bed bed;
 
     bed_init(&bed, NULL);
-    g_autofree char *nonce = challenged(&bed, &client);
-    client.nonce = nonce;
+    take_nonce(&bed, &client);
     assert_int_equal(verdict(&bed, &client), ACCOUNT_ALLOWED);
     fail_times(&bed, "10.0.0.9", 5);
     assert_int_equal(verdict(&bed, &client), ACCOUNT_ALLOWED);
@@ -82,14 +77,13 @@ TEST(test_a_connection_that_is_logged_in_goes_on_while_its_address_is_throttled)
     assert_int_equal(verdict(&bed, &client), ACCOUNT_CHALLENGE);
     client.password = "veravera";
     assert_int_equal(verdict(&bed, &client), ACCOUNT_THROTTLED);
-    bed_finish(&bed);
 }
 
 TEST(test_many_addresses_get_200_tries_and_20_a_second)
 {
     struct client client = {CLIENT};
     struct account_counters counters;
-    struct account_bed bed;
+    _cleanup_(bed_finish) struct account_bed bed;
     unsigned tried = 0;
 
     bed_init(&bed, NULL);
@@ -107,7 +101,6 @@ TEST(test_many_addresses_get_200_tries_and_20_a_second)
     assert_in_range(tried, 200 + 10 * 20 - 1, 200 + 10 * 20 + 1);
     assert_int_equal(counters.failed, tried);
     assert_int_equal(counters.throttled, 20000 - tried);
-    bed_finish(&bed);
 }
 
 // Each of 60 addresses tries as often as it may; 100 ms pass between one round and the next.
@@ -132,14 +125,13 @@ static enum account_verdict log_in(struct account_bed *bed, const char *from)
     struct client client = {CLIENT};
 
     client.from = from;
-    g_autofree char *nonce = challenged(bed, &client);
-    client.nonce = nonce;
+    take_nonce(bed, &client);
     return verdict(bed, &client);
 }
 
 TEST(test_an_address_that_logged_in_within_a_day_is_not_kept_out_by_others)
 {
-    struct account_bed bed;
+    _cleanup_(bed_finish) struct account_bed bed;
 
     bed_init(&bed, NULL);
     assert_int_equal(log_in(&bed, "2001:db8:0:1::1"), ACCOUNT_ALLOWED);
@@ -150,12 +142,11 @@ TEST(test_an_address_that_logged_in_within_a_day_is_not_kept_out_by_others)
     // It has no more tries of its own than others.
     fail_times(&bed, "2001:db8:0:1::1", 5);
     assert_int_equal(log_in(&bed, "2001:db8:0:1::2"), ACCOUNT_THROTTLED);
-    bed_finish(&bed);
 }
 
 TEST(test_an_address_without_a_wrong_password_is_not_kept_out_by_sixty_that_guess)
 {
-    struct account_bed bed;
+    _cleanup_(bed_finish) struct account_bed bed;
 
     bed_init(&bed, NULL);
     for (unsigned round = 0; round < 300; round++) {
@@ -165,7 +156,6 @@ TEST(test_an_address_without_a_wrong_password_is_not_kept_out_by_sixty_that_gues
         snprintf(from, sizeof from, "10.7.%u.%u", round / 250, round % 250);
         assert_int_equal(log_in(&bed, from), ACCOUNT_ALLOWED);
     }
-    bed_finish(&bed);
 }
 
 TEST(test_trust_ends_after_a_day_and_the_oldest_makes_room)
