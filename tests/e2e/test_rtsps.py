@@ -194,18 +194,6 @@ def test_what_is_no_handshake_is_hung_up_on(serve, watch):
     server.assert_accounted(viewer)
 
 
-def test_old_versions_are_refused(serve):
-    server = serve()
-    context = rtsp.trusting()
-    context.set_ciphers("ALL:@SECLEVEL=0")
-    with pytest.warns(DeprecationWarning):
-        context.minimum_version = ssl.TLSVersion.TLSv1
-        context.maximum_version = ssl.TLSVersion.TLSv1_1
-    with socket.create_connection(("127.0.0.1", server.tls_port), daemon.PATIENCE_S) as plain:
-        with pytest.raises(ssl.SSLError, match="(?i)version"):
-            context.wrap_socket(plain)
-
-
 @pytest.fixture
 def users(tmp_path):
     """A file with the user vera, a viewer (RFC 7616, section 3.4.2)."""
