@@ -468,6 +468,7 @@ static inline bool config_flip_is_quarter(enum config_flip flip)
 }
 const char *config_view_kind_name(enum config_view_kind kind);
 const char *config_encoder_name(enum config_encoder encoder);
+const char *config_codec_name(enum config_codec codec);
 // What an encoder makes; of CONFIG_ENCODER_AUTO: CONFIG_CODEC_H264.
 enum config_codec config_encoder_codec(enum config_encoder encoder);
 // As people write it: "H.264".

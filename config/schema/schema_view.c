@@ -386,6 +386,11 @@ bool config_view_has_label(const struct config_view *view)
     return view->label.clock || view->label.camera || (view->label.text && *view->label.text);
 }
 
+const char *config_codec_name(enum config_codec codec)
+{
+    return codec_words[codec];
+}
+
 const char *config_encoder_name(enum config_encoder encoder)
 {
     return encoder_words[encoder];

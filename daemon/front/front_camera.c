@@ -276,6 +276,9 @@ static void add_mount(const struct front_camera *camera, size_t index, struct fa
         .camera = front_camera_name(camera),
         .view = view->name,
         .kind = config_view_kind_name(view->view),
+        .codec = config_codec_name(view->codec),
+        .width = stream_parameter_sets(stream)->width,
+        .height = stream_parameter_sets(stream)->height,
         .viewers = rtsp_server_count_viewers(camera->server, path),
         .http_viewers = stream_http_viewers(stream),
     };

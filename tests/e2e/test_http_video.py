@@ -2,6 +2,7 @@
 a reader that stalls goes on, and what ends a reply."""
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -57,15 +58,21 @@ def pictures_by_rtsp(url, path):
     ffmpeg.wait(PATIENCE_S)
 
 
-def assert_part_of(found, seen):
-    """What one client saw is what another one saw in the same time, each picture bit for bit."""
-    begin = wait_for(lambda: found[0] in seen() and seen().index(found[0]) + 1) - 1
-    wait_for(lambda: len(seen()) >= begin + len(found))
-    assert seen()[begin : begin + len(found)] == found
+def assert_part_of(server, found, seen, dropped_before):
+    """What one client saw is what another one saw in the same time, each picture bit for bit, but for
+    what edged says that one of them lost, as on a machine that is too busy."""
+    wait_for(lambda: len(set(found) & set(seen())) + server.dropped() - dropped_before >= len(found))
+    pictures = seen()
+    common = [picture for picture in found if picture in pictures]
+    assert common, (found, pictures)
+    part = pictures[pictures.index(common[0]) : pictures.index(common[-1]) + 1]
+    assert [picture for picture in part if picture in found] == common
+    assert len(part) + len(found) - 2 * len(common) <= server.dropped() - dropped_before
 
 
 @pytest.mark.parametrize("view", ["plain", "h265"])
 def test_records_are_the_pictures_of_rtsp(server, view, tmp_path):
+    before = server.dropped()
     with pictures_by_rtsp(server.url(f"/front/{view}"), tmp_path / "seen") as seen:
         with http_video.Video(server, http_video.of("front", view)) as video:
             assert video.response.getheader("Content-Type") == "application/vnd.edged.records"
@@ -74,7 +81,7 @@ def test_records_are_the_pictures_of_rtsp(server, view, tmp_path):
         found = http_video.frame_hashes(b"".join(unit.payload for unit in units),
                                         "hevc" if view == "h265" else "h264")
         assert len(found) == 40
-        assert_part_of(found, seen)
+        assert_part_of(server, found, seen, before)
     expected = r"hvc1\.1\.6\.L\d+\.[\dA-F]+" if view == "h265" else r"avc1\.(42|4D|64)[\dA-F]{4}"
     assert re.match(expected, configuration.json["codec"])
     assert configuration.json == {"view": f"front/{view}", "codec": configuration.json["codec"], **SIZE}
@@ -86,7 +93,7 @@ def test_records_are_the_pictures_of_rtsp(server, view, tmp_path):
 @pytest.mark.parametrize("view", ["plain", "h265"])
 def test_mp4_plays_live(server, view, tmp_path):
     """Over TCP, FFmpeg's own HTTP."""
-    port = free_port()
+    port, before = free_port(), server.dropped()
     server.reload(http={"port": port})
     with pictures_by_rtsp(server.url(f"/front/{view}"), tmp_path / "seen") as seen:
         url = f"http://127.0.0.1:{port}" + http_video.of("front", view, format="mp4")
@@ -94,7 +101,7 @@ def test_mp4_plays_live(server, view, tmp_path):
             ["ffmpeg", "-nostdin", "-v", "error", "-i", url, "-frames:v", "40", "-vsync", "passthrough", "-f",
              "framemd5", "-"], check=True, capture_output=True, text=True, timeout=PATIENCE_S)
         assert not text.stderr
-        assert_part_of(http_video.hashes(text.stdout), seen)
+        assert_part_of(server, http_video.hashes(text.stdout), seen, before)
 
 
 @pytest.mark.parametrize("view", ["plain", "h265"])
@@ -134,6 +141,30 @@ def test_an_event_comes_with_the_video(edged):
         assert status.json["cameras"][0]["regions"][0]["name"] == "door"
 
 
+def test_a_viewer_of_jpegs_is_counted_and_one_picture_is_not(server):
+    path = "/front/jpeg"
+    with http_video.Video(server, "/stream.mjpg?camera=front&view=jpeg") as video:
+        video.bytes(1000)
+        assert server.mount(path)["http_viewers"] == 1
+        with http_video.Video(server, "/snapshot.jpg?camera=front&view=jpeg") as picture:
+            assert picture.response.read()[:2] == b"\xff\xd8"
+            assert server.mount(path)["viewers"] == 1
+    server.wait_mount(path, lambda mount: mount["viewers"] == 0)
+
+
+def test_the_list_of_views_says_what_each_stream_is(server):
+    with http_video.Video(server, "/v1/video?view=front/plain&view=front/h265") as video:
+        video.units(60, view=0)
+        views = {view["path"]: view for view in json.loads(server.http_get("/v1/views"))}
+        assert {path: view["codec"] for path, view in views.items()} == {
+            "/front/edges": "h264", "/front/plain": "h264", "/front/h265": "h265",
+            "/front/jpeg": "mjpeg", "/back/edges": "h264"}
+        for path in ("/front/plain", "/front/h265", "/front/edges"):  # of the slate where nobody watches
+            assert (views[path]["width"], views[path]["height"]) == (SIZE["width"], SIZE["height"])
+        assert views["/front/plain"]["fps"] > 0
+        server.wait_mount("/back/edges", lambda mount: mount["fps"] == 0)
+
+
 def test_a_viewer_is_counted_and_a_view_without_viewers_is_not_encoded(server):
     path = "/front/plain"
     server.wait_mount(path, lambda mount: mount["viewers"] == 0)
@@ -141,7 +172,7 @@ def test_a_viewer_is_counted_and_a_view_without_viewers_is_not_encoded(server):
         video.units(1)
         mount = server.mount(path)
         assert (mount["viewers"], mount["http_viewers"]) == (1, 1)
-        assert server.status()["viewers"] == 1
+        wait_for(lambda: server.status()["viewers"] == 1)  # those of the tests before have left
         assert 'edged_mount_http_viewers{camera="front",view="plain"} 1' in server.http_get("/metrics")
     server.wait_mount(path, lambda mount: mount["viewers"] == 0)
     server.wait_still("encoded", path)

@@ -32,6 +32,7 @@ struct picture_viewer {
     guint timer;               // GLib source id; 0: none
 
     // Of a stream.
+    bool counts;         // among the viewers of the view
     int64_t interval_ns; // between two pictures; 0: as they come
     int64_t due_ns;      // the next one
     int64_t came_ns;     // when the last one came
@@ -47,6 +48,9 @@ static void free_viewer(void *context)
     g_clear_handle_id(&viewer->timer, g_source_remove);
     stills_leave(&viewer->waiter);
     still_unref(viewer->still);
+    if (viewer->counts) {
+        stream_count_http_viewer(viewer->stream, -1);
+    }
     stream_unref(viewer->stream);
     g_free(viewer->camera);
     g_free(viewer->view);
@@ -396,6 +400,8 @@ static CONTROL_RESULT reply_stream(const struct http_call *call, struct picture_
         return refuse_no_picture(call, viewer);
     }
     viewer->timer = g_timeout_add(LOOK_NS / NS_PER_MS, on_stream_timer, viewer);
+    viewer->counts = true;
+    stream_count_http_viewer(viewer->stream, 1);
     return http_stream_begin(call->server, call->connection, &head, &source, &viewer->reply);
 }
 

@@ -369,6 +369,10 @@ void status_add_mount(struct facts *facts, const struct mount_facts *mount)
     facts_add_text(facts, "view", mount->view);
     facts_add_label(facts, "view", mount->view);
     facts_add_text(facts, "kind", mount->kind);
+    facts_add_text(facts, "codec", mount->codec);
+    facts_add_count(facts, "width", mount->width, NULL, NULL);
+    facts_add_count(facts, "height", mount->height, NULL, NULL);
+    facts_add_number(facts, "fps", statistics->fps_milli / 1e3, NULL, NULL, NULL);
     facts_add_text(facts, "encoder", statistics->encoder);
     facts_add_text(facts, "governor", statistics->governor);
     facts_add_count(facts, "viewers", mount->viewers + mount->http_viewers, "edged_mount_viewers",

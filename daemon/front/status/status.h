@@ -70,6 +70,8 @@ struct mount_facts {
     const char *path;                 // "/front/edges"
     const char *alias;                // a second path; "": none
     const char *camera, *view, *kind; // "front", "edges", "edges"
+    const char *codec;                // "h264"
+    uint32_t width, height;           // of its pictures; 0: not known yet
     unsigned viewers;                 // by RTSP
     unsigned http_viewers;            // by HTTP
     char multicast[32];               // the group it is sent to, "239.255.4.1:5004"; "": none

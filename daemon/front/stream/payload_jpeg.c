@@ -232,10 +232,11 @@ static int packetize(struct unit *unit, struct parameter_sets *sets)
     struct jpeg_picture picture = {0};
     int r = 0;
 
-    (void)sets;
     if (!read_picture(&picture, unit->bytes, unit->size)) {
         return -EBADMSG;
     }
+    sets->width = picture.width;
+    sets->height = picture.height;
     cut_end(&picture, unit->bytes);
     if (picture.scan_size > SCAN_MAX) {
         return -EBADMSG;

@@ -8,6 +8,8 @@
 // already (5.1). H.265 has no decoding order numbers: units are sent in decoding order.
 
 #include "daemon/common/annex_b.h"
+#include "daemon/common/h264_sps.h"
+#include "daemon/common/h265_parameters.h"
 #include "daemon/front/stream/payloader.h"
 
 #include <errno.h>
@@ -30,6 +32,8 @@ struct nal_format {
     // Makes `header` (header_size bytes, zeros at first) that of a packet that also holds `nal`.
     void (*aggregate)(uint8_t *header, const uint8_t *nal);
     void (*fragment)(uint8_t *head, const uint8_t *nal, bool first, bool last);
+    unsigned picture_set; // which of the parameter sets is the SPS
+    int (*read_picture)(const uint8_t *sps, size_t size, struct nal_picture *ret_picture);
 };
 
 // NAL units that wait to travel together.
@@ -129,6 +133,19 @@ static int add_nal(struct unit *unit, struct aggregate *aggregate, size_t offset
                                    : add_fragments(format, unit, offset, size);
 }
 
+// Notes what the SPS says; one that cannot be read says nothing.
+static void note_picture(const struct nal_format *format, struct parameter_sets *sets)
+{
+    const uint8_t *sps = sets->sets[format->picture_set];
+    size_t size = sets->sizes[format->picture_set];
+    struct nal_picture picture;
+
+    if (size > 0 && format->read_picture(sps, size, &picture) == 0) {
+        sets->width = picture.width;
+        sets->height = picture.height;
+    }
+}
+
 static int packetize(const struct nal_format *format, struct unit *unit,
                      struct parameter_sets *sets)
 {
@@ -146,6 +163,7 @@ static int packetize(const struct nal_format *format, struct unit *unit,
             r = add_nal(unit, &aggregate, offset, size);
         }
     }
+    note_picture(format, sets);
     r = r < 0 ? r : flush(unit, &aggregate);
     return r < 0 ? r : unit->packet_count > 0 ? 0 : -EBADMSG;
 }
@@ -186,6 +204,8 @@ static const struct nal_format h264_format = {
     .delimiter = H264_DELIMITER,
     .aggregate = h264_aggregate,
     .fragment = h264_fragment,
+    .picture_set = 0,
+    .read_picture = h264_sps_read,
 };
 
 static int h264_packetize(struct unit *unit, struct parameter_sets *sets)
@@ -265,6 +285,8 @@ static const struct nal_format h265_format = {
     .delimiter = H265_DELIMITER,
     .aggregate = h265_aggregate,
     .fragment = h265_fragment,
+    .picture_set = 1,
+    .read_picture = h265_sps_read,
 };
 
 static int h265_packetize(struct unit *unit, struct parameter_sets *sets)

@@ -8,10 +8,12 @@
 
 #define RTP_CLOCK_HZ 90000 // of video (RFC 3551, section 5)
 
-// The parameter sets of a stream, as its newest key frame had them. Starts out empty ({0}).
+// The parameter sets of a stream, as its newest key frame had them, and what they say. Starts out
+// empty ({0}).
 struct parameter_sets {
-    uint8_t sets[3][256]; // H.264: SPS, PPS; H.265: VPS, SPS, PPS; without start codes
-    size_t sizes[3];      // 0: not seen, or longer than there is room for
+    uint8_t sets[3][256];   // H.264: SPS, PPS; H.265: VPS, SPS, PPS; without start codes
+    size_t sizes[3];        // 0: not seen, or longer than there is room for
+    uint32_t width, height; // of the pictures in pixels; 0: not known
 };
 
 struct payloader_ops {

@@ -303,20 +303,23 @@ int stream_take_slate(struct stream *stream, uint8_t *payload, size_t size)
     return r;
 }
 
-static void add_to_bitrate(struct stream_statistics *statistics, uint64_t bytes, int64_t now_ns)
+static void add_to_rates(struct stream_statistics *statistics, uint64_t bytes, int64_t now_ns)
 {
     int64_t elapsed_ns = now_ns - statistics->window_began_ns;
 
     if (elapsed_ns >= NS_PER_S) {
-        // After a pause the second before had no frames.
+        bool paused = elapsed_ns >= 2 * NS_PER_S; // the second before had no frames
+        double seconds = (double)elapsed_ns / (double)NS_PER_S;
+
         statistics->bitrate_kbps =
-            elapsed_ns < 2 * NS_PER_S
-                ? (uint32_t)(statistics->window_bytes * 8 * NS_PER_MS / (uint64_t)elapsed_ns)
-                : 0;
+            paused ? 0 : (uint32_t)((double)statistics->window_bytes * 8 / 1000 / seconds);
+        statistics->fps_milli = paused ? 0 : (uint32_t)(statistics->window_units * 1000 / seconds);
         statistics->window_began_ns = now_ns;
         statistics->window_bytes = 0;
+        statistics->window_units = 0;
     }
     statistics->window_bytes += bytes;
+    statistics->window_units++;
 }
 
 static void mend_times(struct stream_statistics *statistics, struct link_access_unit *unit,
@@ -342,7 +345,7 @@ static void count_unit(struct stream_statistics *statistics, struct link_access_
     statistics->access_units++;
     statistics->key_frames += unit->key_frame != 0;
     statistics->bytes += bytes;
-    add_to_bitrate(statistics, bytes, now_ns);
+    add_to_rates(statistics, bytes, now_ns);
     if (unit->slate) {
         return;
     }
@@ -499,6 +502,6 @@ void stream_count(const struct stream *stream, struct stream_statistics *ret_sta
     ret_statistics->dropped += stream->ring.skipped;
     ret_statistics->snapshots = stream->stills.count;
     if (clock_now_ns() - stream->statistics.window_began_ns > 2 * NS_PER_S) {
-        ret_statistics->bitrate_kbps = 0;
+        ret_statistics->bitrate_kbps = ret_statistics->fps_milli = 0;
     }
 }

@@ -27,7 +27,8 @@ enum latency_step {
     LATENCY_STEP_COUNT,
 };
 
-// What a stream counts: frames, bytes, bitrate over the last second, latency of each step.
+// What a stream counts: frames, bytes, bitrate and frame rate over the last second, latency of each
+// step.
 struct stream_statistics {
     uint64_t access_units, key_frames, bytes;
     uint64_t encoded;        // by the camera process
@@ -37,7 +38,8 @@ struct stream_statistics {
     char encoder[24], governor[24];
     int64_t window_began_ns; // of the running second
     uint64_t window_bytes;
-    uint32_t bitrate_kbps; // of the second before; 0: nothing came
+    unsigned window_units;
+    uint32_t bitrate_kbps, fps_milli; // of the second before; 0: nothing came
     struct histogram latency[LATENCY_STEP_COUNT];
 };
 

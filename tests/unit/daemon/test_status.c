@@ -306,6 +306,9 @@ static const struct {
     {"cameras[0].regions[1].moving", 0, REGION("moving", "yard")},
 
     {"mounts[0].viewers", 2, "edged_mount_viewers" VIEW},
+    {"mounts[0].width", 1280, NULL},
+    {"mounts[0].height", 720, NULL},
+    {"mounts[0].fps", 29.97, NULL},
     {"mounts[0].bitrate_kbps", 3900, NULL},
     {NULL, 487500, "edged_mount_bytes_per_second" VIEW},
     {"mounts[0].access_units", 900, "edged_access_units_total" VIEW},
@@ -360,6 +363,7 @@ static const struct {
     {"mounts[0].camera", "front"},
     {"mounts[0].view", "edges"},
     {"mounts[0].kind", "edges"},
+    {"mounts[0].codec", "h265"},
     {"mounts[0].encoder", "x264enc"},
     {"mounts[0].governor", "rate 1/2"},
     {"mounts[0].multicast", "239.255.4.1:5004"},
