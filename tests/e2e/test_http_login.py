@@ -1,12 +1,14 @@
 """Who may do what over HTTP: browsers with a cookie, the link of this machine, programs with tokens,
 and those who try to get in by them."""
 
+import contextlib
 import http.client
 import json
 import re
 import socket
 import ssl
 import subprocess
+import time
 import urllib.parse
 
 import pytest
@@ -25,6 +27,7 @@ class Browser:
     def __init__(self, server, host="127.0.0.1", cookie=None):
         self.server, self.host, self.cookie = server, host, cookie
         self.netloc = f"{host}:{server.api}"
+        self.name = f"{'__Host-' if server.scheme == 'https' else ''}edged-{server.api}"
 
     def ask(self, method, path, body=None, **headers):
         context = ssl._create_unverified_context() if self.server.scheme == "https" else None
@@ -35,14 +38,14 @@ class Browser:
             headers = {"Origin": f"{self.server.scheme}://{self.netloc}",
                        "Sec-Fetch-Site": "same-origin", **headers}
         if self.cookie:
-            headers["Cookie"] = f"a=b; edged={self.cookie}; c=d"
+            headers["Cookie"] = f"a=b; {self.name}={self.cookie}; c=d"
         if isinstance(body, dict):
             body, headers["Content-Type"] = json.dumps(body), "application/json"
         connection.request(method, path, body, {k: v for k, v in headers.items() if v is not None})
         reply = connection.getresponse()
         reply.text = reply.read().decode()
         connection.close()
-        if given := re.match("edged=([0-9a-f]*);", reply.getheader("Set-Cookie") or ""):
+        if given := re.match(f"{self.name}=([0-9a-f]*);", reply.getheader("Set-Cookie") or ""):
             self.cookie = given[1]
         return reply
 
@@ -248,7 +251,7 @@ def test_elsewhere_the_password_is_proved_by_digest_for_the_cookie(serve):
     got = subprocess.run(["curl", "-si", "--digest", "-u", "otto:pass", f"http://{remote.netloc}/login"],
                          capture_output=True, text=True, check=True, timeout=daemon.PATIENCE_S).stdout
     assert "303 See Other" in got and "\nLocation: /" in got
-    remote.cookie = re.search("Set-Cookie: edged=([0-9a-f]+)", got)[1]
+    remote.cookie = re.search(f"Set-Cookie: {remote.name}=([0-9a-f]+)", got)[1]
     assert remote.may_reload() == 200 and remote.may_reload(Origin="http://127.0.0.1") == 403
 
 
@@ -274,6 +277,49 @@ def test_a_cookie_ends_with_its_user_and_password_and_the_oldest_of_17(serve, tm
     assert browsers[16].ask("GET", "/v1/status").status == 401
 
 
+@pytest.mark.parametrize("how", ["logout", "user", "another"])
+def test_a_reply_under_way_ends_with_its_session(serve, tmp_path, how):
+    """At the logout of another page, or with the user; and not with the session of somebody else."""
+    server = serve({"otto": "operator", "vera": "viewer"})
+    browser, other = Browser(server), Browser(server)
+    browser.ask("POST", "/v1/login", USER)
+    other.ask("POST", "/v1/login", USER)
+    cookie = ["-H", f"Cookie: {browser.name}={browser.cookie}"]
+    with contextlib.ExitStack() as stack:
+        follow = [stack.enter_context(subprocess.Popen(
+            ["curl", "-sSN", *cookie, f"http://127.0.0.1:{server.api}{path}"], stdout=subprocess.PIPE))
+            for path in ("/v1/events", "/stream.mjpg", "/v1/cameras/front/views/edges/video")]
+        for each in follow:
+            assert each.stdout.read(20)
+        if how == "user":
+            write_users(tmp_path / "rtsp.users", vera="viewer")
+            server.hang_up()
+        else:
+            (other if how == "another" else browser).ask("POST", "/v1/logout")
+        if how == "another":
+            assert all(each.stdout.read(200) for each in follow[1:])
+            time.sleep(2)  # two looks at who may go on
+            assert all(each.poll() is None for each in follow)
+        for each in follow:
+            if how == "another":
+                each.terminate()
+            each.stdout.read()
+            each.wait(daemon.PATIENCE_S)
+    server.wait_mount("/front/edges", lambda mount: mount["viewers"] == 0)
+
+
+def test_two_edged_on_one_host_leave_each_other_the_cookie(serve, edged_with_users):
+    """Browsers send all cookies of a host to each of its ports."""
+    server, other = Browser(serve({"otto": "operator"})), Browser(edged_with_users)
+    for browser in (server, other):
+        browser.ask("POST", "/v1/login", USER)
+    assert server.name != other.name
+    jar = f"{server.name}={server.cookie}; {other.name}={other.cookie}"
+    for browser in (server, other):
+        browser.cookie = None
+        assert json.loads(browser.ask("GET", "/v1/session", Cookie=jar).text)["user"] == "otto"
+
+
 def test_passwords_are_tried_five_times_by_form_as_by_header(serve):
     server = serve({"otto": "operator"})
     browser = Browser(server)
@@ -281,7 +327,7 @@ def test_passwords_are_tried_five_times_by_form_as_by_header(serve):
     tries = [browser.ask("POST", "/v1/login", {**USER, "password": str(i)}).status for i in range(12)]
     assert tries[:5] == [401] * 5 and 429 in tries
     assert browser.ask("GET", "/v1/status").status == 200  # the cookie goes on
-    header = ["-H", f"Cookie: edged={browser.cookie}"]
+    header = ["-H", f"Cookie: {browser.name}={browser.cookie}"]
     assert http_status(server, *header, "--digest", "-u", "otto:x", scheme="http") == "200"
 
 

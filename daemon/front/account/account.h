@@ -52,6 +52,7 @@ struct account_login {
     bool is_local;   // the peer has a loopback address
     uint64_t secret; // differs after a change of password, and tells nothing of it
     struct nonce_use nonce;
+    uint64_t session; // the number of its browser's (sessions.h); 0: none
 };
 
 enum account_verdict {

@@ -17,7 +17,8 @@ struct browser {
 
 struct sessions {
     char link[SESSION_SECRET_SIZE];
-    GArray *list; // of struct browser, the oldest first
+    GArray *list;   // of struct browser, the oldest first
+    uint64_t begun; // so many since the start
 };
 
 static int draw(char ret_secret[SESSION_SECRET_SIZE])
@@ -107,6 +108,7 @@ int sessions_begin(struct sessions *sessions, const struct account_login *login,
         return r;
     }
     session.login.nonce = (struct nonce_use){0};
+    session.login.session = ++sessions->begun;
     session.login.failed = true; // who has the cookie may not try passwords without being counted
     make_room(sessions, login->name, now_ns);
     g_array_append_val(sessions->list, session);
@@ -130,6 +132,19 @@ const struct account_login *sessions_find(struct sessions *sessions, const struc
         return NULL;
     }
     return NULL;
+}
+
+bool sessions_go_on(const struct sessions *sessions, const struct account *account, uint64_t number,
+                    int64_t now_ns)
+{
+    for (guint i = 0; i < sessions->list->len; i++) {
+        const struct browser *session = &g_array_index(sessions->list, struct browser, i);
+
+        if (session->login.session == number) {
+            return is_valid(session, account, now_ns);
+        }
+    }
+    return false;
 }
 
 void sessions_end(struct sessions *sessions, const char *secret)

@@ -31,5 +31,8 @@ int sessions_begin(struct sessions *sessions, const struct account_login *login,
 // the next call.
 const struct account_login *sessions_find(struct sessions *sessions, const struct account *account,
                                           const char *secret, int64_t now_ns);
+// Whether the session of this number may still ask: for a reply that goes on in it.
+bool sessions_go_on(const struct sessions *sessions, const struct account *account, uint64_t number,
+                    int64_t now_ns);
 // Ends the session of a cookie, if there is one.
 void sessions_end(struct sessions *sessions, const char *secret);

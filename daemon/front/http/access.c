@@ -4,11 +4,18 @@
 #include "daemon/front/account/peer.h"
 
 #include <glib.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *http_header_of(const struct http_request *request, const char *name)
 {
     return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+void access_name_cookie(struct http_access *access, int port)
+{
+    snprintf(access->cookie, sizeof access->cookie, "%sedged-%d",
+             access->encrypted ? "__Host-" : "", port);
 }
 
 struct header_count {
@@ -72,7 +79,7 @@ const struct account_login *access_session(const struct http_access *access,
                                            const struct http_request *request)
 {
     const char *cookie =
-        MHD_lookup_connection_value(request->connection, MHD_COOKIE_KIND, ACCESS_COOKIE);
+        MHD_lookup_connection_value(request->connection, MHD_COOKIE_KIND, access->cookie);
 
     return cookie && !access->is_local && access->account
                ? sessions_find(access->sessions, access->account, cookie, clock_now_ns())
@@ -186,6 +193,7 @@ static void identify(const struct http_access *access, enum config_role role,
         *request->login = *session;
         request->login->nonce = nonce; // the connection's
     } else if (role != ACCESS_EVERYBODY) {
+        request->login->session = 0;
         account_check(access->account, &asked, clock_now_ns(), request->login, answer);
         return;
     } else {

@@ -15,7 +15,7 @@
 #include "daemon/front/account/sessions.h"
 #include "daemon/front/http/http_reply.h"
 
-#define ACCESS_COOKIE "edged"
+#define ACCESS_COOKIE_SIZE 32
 // For struct http_route: everybody who reaches the server may ask.
 #define ACCESS_EVERYBODY ((enum config_role)(-1))
 
@@ -24,7 +24,14 @@ struct http_access {
     struct sessions *sessions; // borrowed
     bool is_local;             // by the control socket: everyone who can open it may do all
     bool encrypted;
+    char cookie[ACCESS_COOKIE_SIZE]; // the name of its cookie
 };
+
+// Names the cookie of a server at `port`, of which `encrypted` is set. Browsers send a cookie to
+// all ports of a host, so each edged on it has a name of its own. Inside TLS the name begins with
+// "__Host-": browsers then take the cookie from this host alone, and only inside TLS (RFC 6265bis,
+// section 4.1.3.2).
+void access_name_cookie(struct http_access *access, int port);
 
 // Replies 400, 401, 403 or 429 to a request that may not be done by who sends it, and sets
 // *ret_refused. `role` is the least that may ask, or ACCESS_EVERYBODY. Who the client is stands in

@@ -31,7 +31,7 @@ struct http_server {
     unsigned most, most_an_address; // of connections; 0: as many of an address as in all
     unsigned most_streams;
     GSource *source;
-    guint request_timer; // GLib source id; 0: nobody is connected
+    guint timer; // GLib source id; 0: nobody is connected
 };
 
 // What edged keeps for a connection beside libmicrohttpd.
@@ -70,9 +70,18 @@ static void hang_up(struct http_connection *connection)
     shutdown(connection->fd, SHUT_RDWR);
 }
 
-// libmicrohttpd's timeout counts silence only, and a client that sends a byte now and then is never
-// silent.
-static gboolean on_request_timer(gpointer data)
+// Whether it waits for too long for a whole request, or its reply goes on although it may not any
+// more. libmicrohttpd's timeout counts silence only, and a client that sends a byte now and then is
+// never silent.
+static bool is_to_end(const struct http_server *server, const struct http_connection *connection,
+                      int64_t now_ns)
+{
+    return connection->waiting_since_ns
+               ? now_ns - connection->waiting_since_ns > HTTP_REQUEST_WITHIN_S * NS_PER_S
+               : !server->handler.may_go_on(server->handler.context, &connection->login);
+}
+
+static gboolean on_second(gpointer data)
 {
     const struct http_server *server = data;
     int64_t now_ns = clock_now_ns();
@@ -80,8 +89,7 @@ static gboolean on_request_timer(gpointer data)
     for (guint i = 0; i < server->connections->len; i++) {
         struct http_connection *connection = g_ptr_array_index(server->connections, i);
 
-        if (connection->waiting_since_ns &&
-            now_ns - connection->waiting_since_ns > HTTP_REQUEST_WITHIN_S * NS_PER_S) {
+        if (is_to_end(server, connection, now_ns)) {
             hang_up(connection);
         }
     }
@@ -169,8 +177,8 @@ static struct http_connection *open_connection(struct http_server *server,
     if (count_of(server, NULL) > server->most) {
         make_room(server, NULL, connection);
     }
-    if (!server->request_timer) {
-        server->request_timer = g_timeout_add_seconds(1, on_request_timer, server);
+    if (!server->timer) {
+        server->timer = g_timeout_add_seconds(1, on_second, server);
     }
     return connection;
 }
@@ -179,7 +187,7 @@ static void close_connection(struct http_server *server, struct http_connection 
 {
     g_ptr_array_remove_fast(server->connections, connection);
     if (!server->connections->len) {
-        g_clear_handle_id(&server->request_timer, g_source_remove);
+        g_clear_handle_id(&server->timer, g_source_remove);
     }
     g_string_free(connection->body, TRUE);
     g_free(connection->uri);
@@ -498,7 +506,7 @@ void http_server_free(struct http_server *server)
         g_source_destroy(server->source);
         g_source_unref(server->source);
     }
-    g_clear_handle_id(&server->request_timer, g_source_remove);
+    g_clear_handle_id(&server->timer, g_source_remove);
     g_ptr_array_unref(server->connections);
     g_ptr_array_unref(server->streams);
     certificate_unref(server->certificate);

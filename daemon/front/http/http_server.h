@@ -48,13 +48,16 @@ struct http_request {
     struct http_waiting *waiting;
 };
 
-// Both return what a handler of libmicrohttpd returns.
+// The first two return what a handler of libmicrohttpd returns.
 struct http_handler {
     // Called with the headers, before a body is read. Replies to a request that is refused, and
     // sets *ret_refused.
     CONTROL_RESULT (*refuse)(void *context, const struct http_request *request, bool *ret_refused);
     // Called once the request is complete, with its body; once more after a wait.
     CONTROL_RESULT (*reply)(void *context, const struct http_request *request);
+    // Asked once a second of each client whose reply goes on: whether it may. Else it is hung up
+    // on.
+    bool (*may_go_on)(void *context, const struct account_login *login);
     void *context;
 };
 

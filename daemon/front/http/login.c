@@ -85,9 +85,9 @@ CONTROL_RESULT login_session(struct http_call *call)
 static CONTROL_RESULT reply_cookie(const struct http_call *call, const char *secret,
                                    const char *location)
 {
-    g_autofree char *cookie =
-        g_strdup_printf(ACCESS_COOKIE "=%s; Path=/; Max-Age=%d; HttpOnly; SameSite=Strict%s",
-                        secret, *secret ? SESSION_S : 0, call->access->encrypted ? "; Secure" : "");
+    g_autofree char *cookie = g_strdup_printf(
+        "%s=%s; Path=/; Max-Age=%d; HttpOnly; SameSite=Strict%s", call->access->cookie, secret,
+        *secret ? SESSION_S : 0, call->access->encrypted ? "; Secure" : "");
     const struct http_header headers[] = {
         {MHD_HTTP_HEADER_SET_COOKIE, cookie},
         {MHD_HTTP_HEADER_LOCATION, location},
@@ -231,7 +231,7 @@ CONTROL_RESULT login_by_address(struct http_call *call)
 CONTROL_RESULT login_end(struct http_call *call)
 {
     const char *cookie =
-        MHD_lookup_connection_value(call->connection, MHD_COOKIE_KIND, ACCESS_COOKIE);
+        MHD_lookup_connection_value(call->connection, MHD_COOKIE_KIND, call->access->cookie);
 
     if (cookie) {
         sessions_end(call->access->sessions, cookie);

@@ -8,6 +8,7 @@
 #include "daemon/front/http/pictures.h"
 #include "daemon/front/http/tune_route.h"
 #include "daemon/front/http/video.h"
+#include "daemon/front/listener.h"
 
 #include <glib.h>
 #include <json-glib/json-glib.h>
@@ -337,6 +338,15 @@ static CONTROL_RESULT reply(void *context, const struct http_request *request)
     return route ? route->reply(&call) : reply_unknown(routes, request, call.role);
 }
 
+// A session ends at its logout, after its time, and with its user.
+static bool may_go_on(void *context, const struct account_login *login)
+{
+    const struct http_access *access = &((struct http_routes *)context)->access;
+
+    return !login->session ||
+           sessions_go_on(access->sessions, access->account, login->session, clock_now_ns());
+}
+
 int http_routes_new(const struct http_routes_base *base,
                     const struct http_server_settings *settings, struct error *error,
                     struct http_routes **ret_routes)
@@ -350,7 +360,10 @@ int http_routes_new(const struct http_routes_base *base,
     routes->feed = base->feed;
     routes->access = base->access;
     routes->access.encrypted = settings->certificate;
-    all.handler = (struct http_handler){refuse, reply, routes};
+    if (!routes->access.is_local) {
+        access_name_cookie(&routes->access, listener_port(settings->fd));
+    }
+    all.handler = (struct http_handler){refuse, reply, may_go_on, routes};
     r = http_server_new(&all, error, &routes->server);
     if (r < 0) {
         http_routes_free(routes);

@@ -231,6 +231,9 @@ TEST(test_a_cookie_is_good_for_12_hours_and_gives_no_free_tries_of_passwords)
     assert_non_null(found);
     assert_string_equal(found->name, login.name);
     assert_true(found->failed);
+    uint64_t number = found->session;
+    assert_true(sessions_go_on(sessions, bed.account, number, SESSION_S * NS_PER_S - 1));
+    assert_false(sessions_go_on(sessions, bed.account, number, SESSION_S * NS_PER_S));
     assert_null(sessions_find(sessions, bed.account, secret, SESSION_S * NS_PER_S));
     sessions_free(sessions);
 }
