@@ -61,7 +61,8 @@ static const struct schema_key privacy_keys[] = {
      .default_note = "none, it is needed",
      .help =
          "The corners of the part, as those of a region. Each pixel that the polygon touches is "
-         "black, and with it the square of 2x2 pixels that shares its colour."},
+         "black, and with it the square of 2x2 pixels that shares its colour. A polygon that "
+         "crosses itself hides its middle as well."},
 };
 const struct schema_group schema_privacy = {
     .title = "cameras.privacy",

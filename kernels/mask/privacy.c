@@ -1,7 +1,7 @@
 // The polygons are drawn once, into spans of pixels that are filled in every frame.
 #include "kernels/mask/privacy.h"
 
-#include "kernels/mask/region.h"
+#include "kernels/stage/bits.h"
 
 #include <errno.h>
 #include <math.h>
@@ -72,24 +72,49 @@ static void draw_edge(struct config_point a, struct config_point b, uint32_t wid
     }
 }
 
+// Notes in `turns` where the line from `a` to `b` crosses the middle of row `y`: +1 downwards and
+// -1 upwards at the first pixel whose centre is right of it.
+static void note_turn(struct config_point a, struct config_point b, uint32_t width, uint32_t y,
+                      int8_t *turns)
+{
+    double middle = y + 0.5;
+
+    if ((a.y <= middle) != (b.y <= middle)) {
+        double first = ceil(a.x + (b.x - a.x) * (middle - a.y) / (b.y - a.y) - 0.5);
+
+        turns[first <= 0 ? 0 : first < width ? (uint32_t)first : width] += a.y < b.y ? 1 : -1;
+    }
+}
+
+// Sets the pixels of a row whose centres the outline winds around.
+static void draw_inside(const int8_t *turns, uint32_t width, uint64_t *bits)
+{
+    int winding = 0;
+
+    for (uint32_t x = 0; x < width; x++) {
+        winding += turns[x];
+        bits[x / BITS_WORD] |= (uint64_t)(winding != 0) << x % BITS_WORD;
+    }
+}
+
 // Adds the pixels of row `y` that a polygon touches: those whose centres it encloses, and those
-// that its outline goes through. `inside` is for the former.
+// that its outline goes through. `turns` has room for one more than there are pixels in a row.
 static void draw_polygon(const struct privacy *privacy, const struct config_privacy *polygon,
-                         uint32_t y, uint64_t *inside, uint64_t *bits)
+                         uint32_t y, int8_t *turns, uint64_t *bits)
 {
     const struct config_point *corners = polygon->polygon;
     uint32_t width = privacy->layout.width, height = privacy->layout.height;
 
-    region_draw_polygon(corners, polygon->polygon_count, width, height, y, inside);
-    for (size_t i = 0; i < bits_words(width); i++) {
-        bits[i] |= inside[i];
-    }
+    memset(turns, 0, (size_t)width + 1);
     for (size_t i = 0; i < polygon->polygon_count; i++) {
         struct config_point a = corners[i], b = corners[(i + 1) % polygon->polygon_count];
 
-        draw_edge((struct config_point){a.x * width, a.y * height},
-                  (struct config_point){b.x * width, b.y * height}, width, y, bits);
+        a = (struct config_point){a.x * width, a.y * height};
+        b = (struct config_point){b.x * width, b.y * height};
+        draw_edge(a, b, width, y, bits);
+        note_turn(a, b, width, y, turns);
     }
+    draw_inside(turns, width, bits);
 }
 
 // The first pixel from `x` on whose bit is `set`, or the width.
@@ -164,8 +189,9 @@ static int draw(struct privacy *privacy)
     uint32_t width = privacy->layout.width, height = privacy->layout.height;
     uint32_t around = reach_of(privacy);
     size_t words = bits_words(width);
-    _cleanup_(cleanup_free) uint64_t *bits = calloc(2 * words, sizeof *bits);
-    int r = bits ? 0 : -ENOMEM;
+    _cleanup_(cleanup_free) uint64_t *bits = calloc(words, sizeof *bits);
+    _cleanup_(cleanup_free) int8_t *turns = malloc((size_t)width + 1);
+    int r = bits && turns ? 0 : -ENOMEM;
 
     for (uint32_t y = 0; y < height && r == 0; y += SIDE) {
         uint32_t first = y > around ? y - around : 0, end = y + SIDE + around;
@@ -173,7 +199,7 @@ static int draw(struct privacy *privacy)
         memset(bits, 0, words * sizeof *bits);
         for (uint32_t row = first; row < end && row < height; row++) {
             for (size_t i = 0; i < privacy->polygon_count; i++) {
-                draw_polygon(privacy, &privacy->polygons[i], row, bits + words, bits);
+                draw_polygon(privacy, &privacy->polygons[i], row, turns, bits);
             }
         }
         r = add_spans(privacy, y, bits, around);

@@ -9,7 +9,9 @@
 // below.
 //
 // Polygons are in shares of the picture behind the flip, frames are those in front of it. What a
-// polygon's outline encloses twice is outside, as in region.h. Used by one thread at a time.
+// polygon's outline winds around is inside, also twice (the non-zero rule): a star drawn in a line
+// hides its middle as well, which would be no part of a region (region.h). Used by one thread at a
+// time.
 #pragma once
 
 #include "capture/frame.h"

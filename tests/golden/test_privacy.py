@@ -18,6 +18,7 @@ POLYGONS = [
     [(0.62, 0.07), (0.97, 0.91), (0.31, 0.63)],
     [(0.501, 0.003), (0.502, 0.003), (0.502, 0.997), (0.501, 0.997)],  # thinner than a pixel
     [(0.0, 0.0), (1.0, 1.0), (1.0, 0.99)],
+    [(0.5, 0.02), (0.8, 0.95), (0.03, 0.37), (0.97, 0.37), (0.2, 0.95)],  # a star in one line
 ]
 YUV = {"NV12", "NV21", "YU12", "422P", "444P", "YUYV", "UYVY"}
 MOSAICS = {"RGGB": 1, "GB10": 2, "BG12": 2, "GR16": 2, "pRAA": 10, "pGCC": 12}
@@ -41,6 +42,19 @@ def shapes(fourcc, width, height):
             "YUYV": [(height, 4 * across)], "UYVY": [(height, 4 * across)]}[fourcc]
 
 
+def wound_around(polygon, width, height):
+    """The points of the fine canvas around which a polygon winds, as often as not: the edges to their
+    right, downwards less upwards. OpenCV leaves out what is enclosed twice."""
+    corners = np.array(polygon) * (width * FINE, height * FINE)
+    rows, columns = np.arange(height * FINE) + 0.5, np.arange(width * FINE) + 0.5
+    winding = np.zeros((len(rows), len(columns)), np.int8)
+    for (ax, ay), (bx, by) in zip(corners, np.roll(corners, -1, axis=0)):
+        crossed = (ay <= rows) != (by <= rows)
+        at = ax + (bx - ax) * (rows[crossed] - ay) / (by - ay) if crossed.any() else rows[crossed]
+        winding[crossed] += ((columns < at[:, None]) * (1 if by > ay else -1)).astype(np.int8)
+    return winding != 0
+
+
 def touched(polygon, width, height):
     """The pixels of which a polygon covers something, by OpenCV; a polygon thinner than its sixteenth
     of a pixel by its corners and sides."""
@@ -48,6 +62,7 @@ def touched(polygon, width, height):
     points = np.round(np.array(polygon) * (width, height) * FINE * 256).astype(np.int32)
     # Pixel n of the canvas covers n to n + 1, OpenCV has its centre at n.
     cv2.fillPoly(canvas, [points - 128], 255, shift=8)
+    canvas[wound_around(polygon, width, height)] = 255
     inner = cv2.erode(canvas, np.ones((3, 3), np.uint8), borderValue=255)
     inner = inner if inner.any() else canvas
 
@@ -160,6 +175,16 @@ def test_whole_squares_are_black_and_no_pixel_more():
         y, uv = blackened("NV12", 80, 40, flip, "limited", [luma, chroma], [corners])
         assert np.array_equal(y == 16, unflipped(expected, flip)), flip
         assert np.array_equal(uv == 128, spread(unflipped(expected, flip), "NV12", 1)), flip
+
+
+def test_what_a_polygon_encloses_twice_is_black():
+    """In the middle of a star and where the lobes of a loop lie on each other."""
+    luma, chroma = np.full((100, 100), 99, np.uint8), np.full((50, 100), 77, np.uint8)
+    loop = [(0.1, 0.1), (0.7, 0.1), (0.7, 0.7), (0.3, 0.7), (0.3, 0.3), (0.9, 0.3), (0.9, 0.9), (0.1, 0.9)]
+    for flip in TURNS:
+        for polygon in (POLYGONS[-1], loop):
+            y, _ = blackened("NV12", 100, 100, flip, "limited", [luma, chroma], [polygon])
+            assert (y[40:60, 40:60] == 16).all(), (flip, polygon)
 
 
 def test_random_polygons():
