@@ -5,7 +5,7 @@
 MAN_PAGES := $(wildcard config/*.[1-8] daemon/*/*.[1-8])
 # For the shell: its path may have a blank in it.
 DEST = $(if $(DESTDIR),'$(DESTDIR)')
-INSTALL_UNIT = install -Dm644 $(1) $(DEST)$(2) && sed -i 's|@bindir@|$(bindir)|g; s|@sysconfdir@|$(sysconfdir)|g' $(DEST)$(2)
+INSTALL_UNIT = install -Dm644 $(1) $(DEST)$(2) && sed -i 's|@bindir@|$(bindir)|g; s|@libexecdir@|$(libexecdir)|g; s|@sysconfdir@|$(sysconfdir)|g' $(DEST)$(2)
 CONF = $(DEST)$(sysconfdir)/edged/edged.conf
 UNITS := $(notdir $(wildcard systemd/*.service systemd/*.socket))
 # In the folders they are in here, so that their links lead to one another there as well.
@@ -33,7 +33,7 @@ install: $(PROGRAMS) ## DESTDIR, prefix; an existing edged.conf is kept, the new
 
 uninstall: ## what install put there, with the same DESTDIR and prefix; edged.conf and its folder stay
 	$(if $(DESTDIR),,test ! -d /run/systemd/system || { systemctl stop 'edged-on-motion@*'; \
-	    systemctl disable --now edged.socket edged; systemctl disable edged-on-motion@.service; })
+	    systemctl disable --now edged.socket edged edged-recorder.socket edged-recorder; systemctl disable edged-on-motion@.service; })
 	rm -f $(addprefix $(DEST),$(INSTALLED))
 	-cd $(DEST)$(docdir) && rmdir -p --ignore-fail-on-non-empty $(filter-out ./,$(sort $(dir $(DOCUMENTS))))
 	-rmdir --ignore-fail-on-non-empty $(DEST)$(docdir)

@@ -109,6 +109,7 @@ static void set_environment(const char *root)
     unsetenv("GIO_EXTRA_MODULES");
     setenv("GIO_MODULE_DIR", format("%s/lib/gio-modules", root), 1);
     setenv("EDGED_CAMERA_PROGRAM", format("%s/libexec/edged-camera", root), 0);
+    setenv("EDGED_RECORDER_PROGRAM", format("%s/libexec/edged-recorder", root), 0);
 }
 
 static char *library_path(const char *root)

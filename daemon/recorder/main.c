@@ -74,7 +74,9 @@ int main(int argc, char **argv)
         log_error("%s, ending", error.text);
         return 1;
     }
+    sd_notify(0, "READY=1");
     g_main_loop_run(loop);
+    sd_notify(0, "STOPPING=1");
     recorder_server_free(server);
     return 0;
 }

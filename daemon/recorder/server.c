@@ -9,6 +9,7 @@
 #include <glib-unix.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <systemd/sd-daemon.h>
 
 // All bytes that were asked for, and a list.
 #define QUEUE_BYTES (RECORD_READS_MAX * (RECORD_BYTES_MAX + 4096u) + (4u << 20))
@@ -515,6 +516,7 @@ static gboolean on_tick(gpointer data)
     archive_tick(server->archive);
     answer_late(server);
     send_state(server);
+    sd_notify(0, "WATCHDOG=1");
     return G_SOURCE_CONTINUE;
 }
 
