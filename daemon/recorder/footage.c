@@ -26,7 +26,7 @@ struct footage {
 
     // What is asked for.
     GPtrArray *moving; // regions in which an event is under way, interned
-    int64_t asked_ns;  // where a clip is to begin
+    int64_t asked_ns;  // where the clip of an event is to begin
     int64_t event_until_ns, trigger_until_ns;
     uint64_t event; // the last one, and its region
     const char *region;
@@ -269,13 +269,14 @@ static void begin_clip(struct footage *footage)
         return;
     }
     int64_t offset_ns = wall_offset_ns();
+    int64_t asked_ns = MAX(footage->asked_ns, footage->covered_ns);
     struct recording recording = {
         .camera = footage->camera,
         .view = footage->view,
         .regions = "",
         .start_wall_ns = first->captured_ns + offset_ns,
         .end_wall_ns = first->captured_ns + offset_ns,
-        .asked_wall_ns = MAX(footage->asked_ns, footage->covered_ns) + offset_ns,
+        .asked_wall_ns = (asked_ns ? asked_ns : first->captured_ns) + offset_ns,
         .is_always = footage->settings.mode == RECORD_ALWAYS,
     };
     mark(footage, &recording);
@@ -404,8 +405,10 @@ void footage_take(struct footage *footage, uint8_t *payload, size_t size)
 static void ask(struct footage *footage, int64_t asked_ns)
 {
     if (!footage->file) {
-        footage->asked_ns = asked_ns;
-        footage->covered_ns = footage->settings.mode == RECORD_ALWAYS ? footage->covered_ns : 0;
+        if (footage->settings.mode == RECORD_EVENTS) {
+            footage->asked_ns = asked_ns;
+            footage->covered_ns = 0;
+        }
         begin_clip(footage);
     } else {
         mark(footage, footage->recording);
@@ -575,6 +578,8 @@ void footage_pool_give_up_clips(struct footage_pool *pool)
         struct footage *footage = pool->views->pdata[i];
 
         end_clip(footage, footage->last_ns + footage->interval_ns);
+        // Nobody knows how much of it was written.
+        footage->covered_ns = 0;
     }
 }
 

@@ -1,0 +1,219 @@
+"""edged-recorder on a disk that is cut off, stalls, fails and fills (tests/fakes/disk)."""
+
+import errno
+import os
+import pathlib
+import subprocess
+import time
+
+import pytest
+
+import disk_log
+from daemon import BUILD
+from recorder_front import ALWAYS, DELETE, FRAME_NS, FPS, GROUP, KEEP, Front, Video
+
+SECOND = 10**9
+FAKE_DISK = BUILD / "tests/fakes/disk/fake_disk.so"
+JPEG = b"\xff\xd8 a picture \xff\xd9"
+READY, STOPPED = 1, 2
+
+
+@pytest.fixture(scope="module")
+def video(tmp_path_factory):
+    return Video(tmp_path_factory.mktemp("video"), 1000, size="160x120", bitrate="200k")
+
+
+def with_disk(**settings):
+    return {**os.environ, "LD_PRELOAD": str(FAKE_DISK),
+            **{f"EDGED_DISK_{name.upper()}": str(value) for name, value in settings.items()}}
+
+
+def film(folder, video, environment, pace=None):
+    """A view of each mode, events, a picture, a clip that is kept and one that is deleted. Returns the front;
+    the recorder may have been killed."""
+    front = Front(folder, environment=environment)
+    try:
+        front.track(1, "front", mode=ALWAYS, max_clip_s=10)
+        front.track(2, "back", before_s=1, after_s=1)
+        front.wait_ready()
+        base = time.monotonic_ns() - 24 * SECOND
+        for second in range(20):
+            first, last = second * FPS, (second + 1) * FPS
+            front.play(1, video, first, last, base)
+            front.play(2, video, first, last, base)
+            at = base + last * FRAME_NS
+            if second in (2, 8, 14):
+                front.event(2, at, at, number=second)
+            if second in (5, 11, 17):
+                front.event(2, at, at, ended=True, number=second - 3)
+            if second == 9:
+                front.picture(2, at, JPEG)
+            if pace:
+                pace(front, second)
+        front.wait_closed(4)
+        assert front.change(front.wait_closed(4)[0]["id"], KEEP)["error"] == 0
+        assert front.change(front.wait_closed(4)[1]["id"], DELETE)["error"] == 0
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        pass
+    return front
+
+
+def check_folder(folder, video):
+    """What a recorder makes of a folder: each clip can be played whole, and the index is right. Returns them."""
+    with Front(folder) as front:
+        front.wait_ready()
+        clips = front.list()
+        assert len({clip["id"] for clip in clips}) == len(clips)
+    paths = sorted(pathlib.Path(folder).rglob("*.mp4"))
+    assert not list(pathlib.Path(folder).rglob("*.mp4.part"))
+    assert sorted(clip["bytes"] for clip in clips) == sorted(path.stat().st_size for path in paths)
+    for path in paths:
+        frames = video.frames_in(path)
+        assert frames == list(range(frames[0], frames[0] + len(frames))) and frames[0] % GROUP == 0
+    return clips
+
+
+def gstreamer_frames(path):
+    result = subprocess.run(
+        ["gst-launch-1.0", "-v", "filesrc", f"location={path}", "!", "qtdemux", "!", "h264parse", "!",
+         "fakesink", "silent=false"], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.count("chain   *******")
+
+
+@pytest.fixture(scope="module")
+def operations(video, tmp_path_factory):
+    """The log of a film that went well, and its folder."""
+    folder = tmp_path_factory.mktemp("disk")
+    film(folder / "clips", video, with_disk(log=folder / "log")).end()
+    return folder / "clips", disk_log.read(folder / "log")
+
+
+def test_a_recorder_killed_in_a_write_leaves_clips_that_play(video, operations, tmp_path):
+    count = len(operations[1])
+    assert count > 60
+    for number in range(3, count, count // 12):
+        folder = tmp_path / str(number)
+        front = film(folder, video, with_disk(kill=number))
+        front.socket.close()
+        front.process.communicate()
+        assert front.process.returncode == -9
+        check_folder(folder, video)
+
+
+def test_clips_are_the_groups_and_their_places_are_theirs(operations):
+    folder, _ = operations
+    assert {oct(path.stat().st_mode & 0o7777) for path in folder.rglob("*.mp4")} == {"0o640"}
+    assert {oct(path.stat().st_mode & 0o7777) for path in folder.rglob("*") if path.is_dir()} == {"0o750"}
+    for path in folder.rglob("*.mp4"):
+        assert gstreamer_frames(path) > 0
+
+
+def test_a_power_cut_leaves_clips_that_play(video, operations, tmp_path):
+    root, log = operations
+    for number in range(5, len(log), len(log) // 12):
+        disk = disk_log.Disk(root.parent)
+        for operation in log[:number]:
+            disk.do(operation)
+        folder = tmp_path / str(number)
+        disk.cut(folder, number)
+        (folder / "clips").mkdir(parents=True, exist_ok=True)
+        check_folder(folder / "clips", video)
+
+
+def test_what_a_power_cut_costs(video, tmp_path):
+    """In time as it passes: at most 2 s of an event's clip, 6 s of `always`."""
+    environment = with_disk(log=tmp_path / "log")
+    with Front(tmp_path / "clips", environment=environment) as front:
+        front.track(1, "front", mode=ALWAYS)
+        front.track(2, "back", before_s=1)
+        front.wait_ready()
+        base = time.monotonic_ns()
+        for i in range(10 * FPS):
+            time.sleep(max(0, base + i * FRAME_NS - time.monotonic_ns()) / SECOND)
+            front.play(1, video, i, i + 1, base)
+            front.play(2, video, i, i + 1, base)
+            if i == 2 * FPS:
+                front.event(2, base + i * FRAME_NS, base + i * FRAME_NS)
+        cut = front.state
+        log = disk_log.read(tmp_path / "log")
+        assert cut["lost_units"] == 0
+    disk = disk_log.Disk(tmp_path)
+    for operation in log:
+        disk.do(operation)
+    for path, value in disk.names.items():
+        if path.endswith(".part"):
+            value.writes.clear()
+    disk.cut(tmp_path / "cut", 1)
+    with Front(tmp_path / "cut/clips") as front:
+        front.wait_ready()
+        lengths = {clip["camera"]: (clip["end_wall_ns"] - clip["start_wall_ns"]) / SECOND
+                   for clip in front.list()}
+    # The event's clip begins a second and its key frame before 2 s.
+    assert 10 - 1 - 2 <= lengths["back"] <= 10 - 1 and 10 - 6 <= lengths["front"] <= 10
+
+
+def test_a_disk_that_stalls_holds_up_nobody_and_what_is_lost_is_counted(video, tmp_path):
+    control = tmp_path / "control"
+    control.write_text("")
+    big = Video(tmp_path, 250, size="640x480", bitrate="40000k")
+    environment = with_disk(control=control)
+    with Front(tmp_path / "clips", environment=environment) as front:
+        front.track(1, "front", mode=ALWAYS)
+        front.wait_ready()
+        base = time.monotonic_ns() - 400 * SECOND
+        front.play(1, big, 0, 50, base)
+        front.wait(lambda: front.clips and front.state["written_bytes"] > 10000, "that it writes")
+        clip = next(iter(front.clips))
+        control.write_text("stall")
+        began = time.monotonic()
+        size = sum(map(len, big.units))
+        rounds = 3 + (64 << 20) // size
+        for turn in range(rounds):
+            front.play(1, big, 50 + 250 * turn, 300 + 250 * turn, base)
+        assert [found["id"] for found in front.list()] == [clip]
+        assert front.change(clip, DELETE)["error"] == -errno.EBUSY
+        assert time.monotonic() - began < 3
+        front.wait(lambda: front.state["lost_units"] > 0 and front.state["write_max_ns"] > SECOND, "a loss")
+        assert front.state["waiting_bytes"] <= 64 << 20 and front.state["state"] == READY
+        rss = int(pathlib.Path(f"/proc/{front.process.pid}/statm").read_text().split()[1]) * 4096
+        assert rss < 220 << 20
+        control.write_text("")
+        front.wait(lambda: front.state["waiting_bytes"] == 0, "that all is written")
+        front.play(1, big, 50 + 250 * rounds, 300 + 250 * rounds, base)
+        front.end()
+        path, = front.files()
+        with Front(tmp_path / "clips") as again:
+            again.wait_ready()
+            found, = again.list()
+            assert found["gap_ns"] > SECOND
+        assert len(big.frames_in(path)) > 300
+
+
+def test_a_disk_that_fails_stops_recording_once_and_it_goes_on_by_itself(video, tmp_path):
+    control = tmp_path / "control"
+    control.write_text("")
+    front = Front(tmp_path / "clips", environment=with_disk(control=control))
+    front.track(1, "front", mode=ALWAYS)
+    front.wait_ready()
+    base = time.monotonic_ns() - 100 * SECOND
+    front.play(1, video, 0, 200, base)
+    front.wait(lambda: front.state["written_bytes"] > 10000, "that it writes")
+    control.write_text(str(errno.EIO))
+    front.play(1, video, 200, 300, base)
+    front.wait(lambda: front.state["state"] == STOPPED, "that it stopped")
+    assert "Input/output error" in front.state["sentence"]
+    assert front.trigger(1, 0)["error"] < 0
+    front.play(1, video, 300, 400, base)
+    time.sleep(2.5)
+    control.write_text("")
+    front.wait(lambda: front.state["state"] == READY, "that it goes on")
+    front.play(1, video, 400, 500, base)
+    said = front.end()
+    assert said.count("Input/output error") == 1 and said.count("recording to") == 2
+    first, second = front.files()
+    frames = video.frames_in(first)
+    assert frames == list(range(len(frames))) and len(frames) >= 175
+    # What memory had of the time between is in the next clip.
+    frames = video.frames_in(second)
+    assert frames[0] <= 225 and frames == list(range(frames[0], 500))
