@@ -10,6 +10,7 @@
     X(api_js, "api.js", "text/javascript; charset=utf-8")                                          \
     X(video_js, "video.js", "text/javascript; charset=utf-8")                                      \
     X(panels_js, "panels.js", "text/javascript; charset=utf-8")                                    \
+    X(clips_js, "clips.js", "text/javascript; charset=utf-8")                                      \
     X(forms_js, "forms.js", "text/javascript; charset=utf-8")                                      \
     X(events_js, "events.js", "text/javascript; charset=utf-8")                                    \
     X(tune_js, "tune.js", "text/javascript; charset=utf-8")                                        \

@@ -1,6 +1,7 @@
 // The page: a wall of views, one large, two with a wipe between them, and the panels beside.
 
 import {get, make, post} from "./api.js";
+import {stopClip} from "./clips.js";
 import {noteEvent} from "./events.js";
 import {Live, Picture} from "./video.js";
 import {panels} from "./panels.js";
@@ -95,6 +96,7 @@ function showWall(wall) {
 }
 
 function open(path) {
+  stopClip();
   showWall(false);
   choose(path);
 }

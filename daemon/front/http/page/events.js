@@ -21,24 +21,28 @@ export function noteEvent(events, told) {
   event.endedMs = told.event === "motion_ended" ? Date.parse(told.time) : null;
 }
 
-// `moves`: something does now, since before the page was opened if no event says so.
-function lane(events, moves, nowMs) {
+// The last `spanS` seconds, with a bar from each `startedMs` to its `endedMs`, null: it goes on. `onclick`: of a bar.
+export function lane(bars, spanS, nowMs) {
   const svg = document.createElementNS(NS, "svg");
   svg.setAttribute("class", "lane");
-  svg.setAttribute("viewBox", `0 0 ${SPAN_S} 1`);
+  svg.setAttribute("viewBox", `0 0 ${spanS} 1`);
   svg.setAttribute("preserveAspectRatio", "none");
   svg.setAttribute("aria-hidden", "true");
-  const unknown = moves && !events.some(event => !event.endedMs);
-  for (const {startedMs, endedMs} of unknown ? [{startedMs: nowMs - 3000}, ...events] : events) {
+  for (const {startedMs, endedMs, onclick} of bars) {
     const bar = document.createElementNS(NS, "rect");
-    const from = SPAN_S - (nowMs - startedMs) / 1000;
-    bar.setAttribute("class", endedMs ? "" : "moving");
-    bar.setAttribute("x", from);
-    bar.setAttribute("width", Math.max(3, ((endedMs ?? nowMs) - startedMs) / 1000));
+    bar.setAttribute("class", `${endedMs ? "" : "moving"} ${onclick ? "button" : ""}`);
+    bar.setAttribute("x", spanS - (nowMs - startedMs) / 1000);
+    bar.setAttribute("width", Math.max(spanS / 200, ((endedMs ?? nowMs) - startedMs) / 1000));
     bar.setAttribute("height", 1);
+    bar.onclick = onclick ?? null;
     svg.append(bar);
   }
   return svg;
+}
+
+// What moves now, since before the page was opened if no event says so.
+function regionBars(events, moving, nowMs) {
+  return moving && !events.some(event => !event.endedMs) ? [{startedMs: nowMs - 3000}, ...events] : events;
 }
 
 function sentence({camera, region, startedMs, endedMs, peak}) {
@@ -56,7 +60,7 @@ export function showEvents(tab, {events, status}) {
   }
   const lanes = make("div", {class: "lanes"}, ...regions.flatMap(({path, moving}) => [
     make("span", {}, path.replace("/", " / "), make("small", {}, moving ? " moves" : "")),
-    lane(events.filter(event => `${event.camera}/${event.region}` === path), moving, nowMs)]),
+    lane(regionBars(events.filter(event => `${event.camera}/${event.region}` === path), moving, nowMs), SPAN_S, nowMs)]),
   make("span", {class: "scale quiet"}, make("span", {}, `${SPAN_S / 60} minutes ago`), make("span", {}, "now")));
   tab.replaceChildren(make("h2", {}, "Motion"), lanes, events.length
     ? make("ol", {class: "list"}, ...events.map(event => make("li", {}, sentence(event))))

@@ -2,6 +2,7 @@
 // regions and privacy, events.
 
 import {make} from "./api.js";
+import {showClips} from "./clips.js";
 import {showEvents} from "./events.js";
 import {Changes, dig, find, form} from "./forms.js";
 import {Shapes} from "./shapes.js";
@@ -229,5 +230,6 @@ export const panels = {
   kernels: {title: "GPU", show: showKernels},
   numbers: {title: "Numbers", show: showNumbers, tick: showNumbers},
   shapes: {title: "Regions", show: showShapes, tick: moveShapes},
+  clips: {title: "Clips", show: tab => showClips(tab, state, document.getElementById("screen"))},
   events: {title: "Events", show: tab => showEvents(tab, state), tick: tab => showEvents(tab, state)},
 };
