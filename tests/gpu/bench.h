@@ -40,6 +40,8 @@ double bench_median(double *values, size_t count);
 // Begins a list of results: the table's title and columns, or the JSON's key. Ends it.
 void bench_begin(struct bench *bench, const char *key, const char *title, const char *columns);
 void bench_end(struct bench *bench);
+// The same for a list of jobs.
+void bench_begin_jobs(struct bench *bench, const char *key, const char *title);
 // Between results of a list.
 void bench_next(struct bench *bench);
 

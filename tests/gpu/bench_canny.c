@@ -114,12 +114,9 @@ static int measure_drawn(struct bench *bench, const char *what, uint32_t width, 
 int bench_canny(struct bench *bench)
 {
     static const uint32_t sizes[][2] = {{1920, 1080}, {3840, 2160}, {7680, 4320}};
-    char columns[128];
     int r = 0;
 
-    snprintf(columns, sizeof columns, "%-32s %9s %9s %9s %7s %9s %9s %7s", "", "size", "one us",
-             "copy us", "ratio", "queued us", "copy us", "ratio");
-    bench_begin(bench, "canny", "Canny, beside copies of as many bytes", columns);
+    bench_begin_jobs(bench, "canny", "Canny, beside copies of as many bytes");
     for (size_t i = 0; i < ARRAY_LENGTH(sizes) && r == 0; i++) {
         uint32_t width = sizes[i][0], height = sizes[i][1];
 

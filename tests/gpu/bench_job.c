@@ -91,6 +91,15 @@ static int measure(struct bench *bench, const struct bench_job *job, struct time
     return r;
 }
 
+void bench_begin_jobs(struct bench *bench, const char *key, const char *title)
+{
+    char columns[128];
+
+    snprintf(columns, sizeof columns, "%-32s %9s %9s %9s %7s %9s %9s %7s", "", "size", "one us",
+             "copy us", "ratio", "queued us", "copy us", "ratio");
+    bench_begin(bench, key, title, columns);
+}
+
 int bench_run_job(struct bench *bench, const struct bench_job *job)
 {
     struct times times, copying;

@@ -71,12 +71,9 @@ int bench_kernels(struct bench *bench)
 {
     static const struct bench_size sizes[] = {
         {1280, 720}, {1920, 1080}, {3840, 2160}, {7680, 4320}};
-    char columns[128];
     int r = 0;
 
-    snprintf(columns, sizeof columns, "%-32s %9s %9s %9s %7s %9s %9s %7s", "", "size", "one us",
-             "copy us", "ratio", "queued us", "copy us", "ratio");
-    bench_begin(bench, "kernels", "The GPU's own memory, beside copies of as many bytes", columns);
+    bench_begin_jobs(bench, "kernels", "The GPU's own memory, beside copies of as many bytes");
     for (size_t i = 0; i < ARRAY_LENGTH(sizes) && r == 0; i++) {
         r = measure_views(bench, &sizes[i]);
     }
