@@ -49,3 +49,10 @@ char *json_text(JsonNode *root, bool pretty)
     }
     return g_string_free(text, FALSE);
 }
+
+char *json_built_text(JsonBuilder *builder, bool pretty)
+{
+    g_autoptr(JsonNode) root = json_builder_get_root(builder);
+
+    return json_text(root, pretty);
+}

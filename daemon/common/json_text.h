@@ -8,3 +8,5 @@
 // measurement is more exact, while json-glib would write all 17 digits of a double. Integers stay
 // whole. The caller g_free()s the text.
 char *json_text(JsonNode *root, bool pretty);
+// The same of what a builder has built.
+char *json_built_text(JsonBuilder *builder, bool pretty);

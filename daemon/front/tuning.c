@@ -100,8 +100,7 @@ char *tuning_patch(const struct config_block *blocks)
 static void tell(const struct tuning *tuning, JsonBuilder *json, bool is_last)
 {
     json_builder_end_object(json);
-    g_autoptr(JsonNode) root = json_builder_get_root(json);
-    g_autofree char *text = json_text(root, false);
+    g_autofree char *text = json_built_text(json, false);
 
     tuning->reader.line(tuning->reader.context, text, is_last);
 }

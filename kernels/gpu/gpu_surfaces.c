@@ -1,13 +1,17 @@
 #include "kernels/gpu/gpu_surfaces.h"
 
 #include "capture/nvmm/nvbufsurface.h"
-#include "kernels/gpu/gpu_surfaces_private.h"
+#include "kernels/gpu/gpu_probe.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
 
 #define PLANES 2 // of NV12
+// Each plane of the test's surface holds GPU_PROBE_WORDS with its rows' padding, as no pitch is
+// below its width.
+#define PROBE_WIDTH 256
+#define PROBE_HEIGHT 128
 
 struct gpu_surfaces {
     struct gpu *gpu; // not owned
@@ -276,6 +280,63 @@ static int surfaces_wait(void *context, struct error *error)
     return gpu_wait(surfaces->gpu, clock_now_ns() + NS_PER_S, error);
 }
 
+// The CPU writes plane `from`, the GPU inverts it into the other, which the CPU reads.
+static int probe_plane(struct gpu *gpu, const struct frame *frame, unsigned from,
+                       struct error *error)
+{
+    const uint32_t factor = 2654435761U + from;
+    uint32_t *written = (uint32_t *)frame_plane(frame, from);
+    const uint32_t *read = (const uint32_t *)frame_plane(frame, !from);
+    const struct frame_surface *surface = frame->surface;
+    int r = frame_begin_cpu_access(frame, error);
+
+    for (uint32_t i = 0; i < GPU_PROBE_WORDS && r == 0; i++) {
+        written[i] = i * factor;
+    }
+    if (r == 0) {
+        r = frame_end_cpu_access(frame, error);
+    }
+    if (r == 0) {
+        r = gpu_probe_launch(gpu, surface->gpu_bases[from] + frame->layout.planes[from].offset,
+                             surface->gpu_bases[!from] + frame->layout.planes[!from].offset, error);
+    }
+    if (r == 0) {
+        r = gpu_wait(gpu, clock_now_ns() + NS_PER_S, error);
+    }
+    if (r == 0) {
+        r = frame_begin_cpu_access(frame, error);
+    }
+    for (uint32_t i = 0; i < GPU_PROBE_WORDS && r == 0; i++) {
+        if (read[i] != ~(i * factor)) {
+            r = error_set(error, -EIO, "CPU and GPU see different bytes");
+        }
+    }
+    return r;
+}
+
+// Whether CPU and GPU see in surfaces of the allocator what the other has written. -EIO: they do
+// not; what the allocator and CUDA say.
+static int probe(struct gpu *gpu, const struct frame_allocator *allocator, struct error *error)
+{
+    struct frame_layout layout;
+    struct frame_pool *pool = NULL;
+
+    frame_layout_init(&layout, pixel_format_by_name("NV12"), PROBE_WIDTH, PROBE_HEIGHT, 1);
+    int r = allocator->surfaces->lay_out(allocator->context, &layout, error);
+    if (r == 0) {
+        r = frame_pool_new(&layout, 1, allocator, &pool);
+    }
+    if (r == 0) {
+        _cleanup_(cleanup_frame) struct frame *frame = frame_pool_take(pool);
+
+        for (unsigned from = 0; from < PLANES && r == 0; from++) {
+            r = probe_plane(gpu, frame, from, error);
+        }
+    }
+    frame_pool_unref(pool);
+    return r;
+}
+
 int gpu_surfaces_new(struct gpu *gpu, struct error *error, struct gpu_surfaces **ret_surfaces)
 {
     static const struct frame_surface_ops ops = {surfaces_lay_out,   surfaces_allocate,
@@ -293,7 +354,7 @@ int gpu_surfaces_new(struct gpu *gpu, struct error *error, struct gpu_surfaces *
         .kind = "nvmm", .context = surfaces, .surfaces = &ops, .wait = surfaces_wait};
     r = nvbufsurface_init(&surfaces->library, error);
     if (r == 0) {
-        r = gpu_surfaces_probe(gpu, &surfaces->allocator, error);
+        r = probe(gpu, &surfaces->allocator, error);
         gpu_surfaces_take_failure(surfaces, error);
     }
     if (r < 0) {

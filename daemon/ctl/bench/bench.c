@@ -314,12 +314,10 @@ static int bench_size(struct bench *bench, struct picture_size size, struct erro
 
 static void print_json(JsonBuilder *json)
 {
-    g_autoptr(JsonNode) root = NULL;
     g_autofree char *text = NULL;
 
     json_builder_end_array(json);
-    root = json_builder_get_root(json);
-    text = json_text(root, true);
+    text = json_built_text(json, true);
     puts(text);
 }
 

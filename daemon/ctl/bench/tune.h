@@ -1,6 +1,6 @@
 // `edgectl tune`: its parts and what they hand on. tune.c reads the command line and opens the GPU,
-// sweep.c measures, tune_report.c prints, tune_choice.c chooses what is worth writing and
-// kernels_conf.c writes it.
+// sweep.c measures and chooses what is worth writing, tune_report.c prints and kernels_conf.c
+// writes it.
 #pragma once
 
 #include "daemon/ctl/bench/bench_target.h"

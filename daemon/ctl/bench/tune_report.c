@@ -161,7 +161,6 @@ static void add_sweep(JsonBuilder *builder, const struct sweep *sweep)
 void tune_report_print_json(const struct tune *tune)
 {
     g_autoptr(JsonBuilder) builder = json_builder_new();
-    g_autoptr(JsonNode) root = NULL;
     g_autofree char *text = NULL;
     const struct frame_layout *input = &tune->target.input;
 
@@ -182,7 +181,6 @@ void tune_report_print_json(const struct tune *tune)
     }
     json_builder_end_array(builder);
     json_builder_end_object(builder);
-    root = json_builder_get_root(builder);
-    text = json_text(root, true);
+    text = json_built_text(builder, true);
     puts(text);
 }

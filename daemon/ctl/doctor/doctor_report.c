@@ -135,15 +135,13 @@ void doctor_say(struct doctor *doctor, enum doctor_verdict verdict, const char *
 
 static void print_json(struct doctor_report *report)
 {
-    g_autoptr(JsonNode) root = NULL;
     g_autofree char *text = NULL;
 
     json_builder_end_array(report->json);
     json_builder_set_member_name(report->json, "ok");
     json_builder_add_boolean_value(report->json, report->failed == 0);
     json_builder_end_object(report->json);
-    root = json_builder_get_root(report->json);
-    text = json_text(root, true);
+    text = json_built_text(report->json, true);
     fprintf(report->out, "%s\n", text);
     g_object_unref(report->json);
 }

@@ -38,12 +38,10 @@ struct clip {
 
 static void print_line(JsonBuilder *builder)
 {
-    g_autoptr(JsonNode) root = NULL;
     g_autofree char *line = NULL;
 
     json_builder_end_object(builder);
-    root = json_builder_get_root(builder);
-    line = json_text(root, false);
+    line = json_built_text(builder, false);
     puts(line);
 }
 

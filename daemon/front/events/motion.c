@@ -71,13 +71,11 @@ void motion_add_members(JsonBuilder *builder, const struct motion_event *event)
 char *motion_json(const struct motion_event *event)
 {
     g_autoptr(JsonBuilder) builder = json_builder_new();
-    g_autoptr(JsonNode) root = NULL;
 
     json_builder_begin_object(builder);
     motion_add_members(builder, event);
     json_builder_end_object(builder);
-    root = json_builder_get_root(builder);
-    return json_text(root, false);
+    return json_built_text(builder, false);
 }
 
 static void log_started(const struct motion_event *event, const struct log_field *fields,

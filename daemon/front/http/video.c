@@ -156,7 +156,6 @@ static void put_events(struct video_reply *reply)
 static void put_configuration(struct video_view *view, const struct mp4_video *video)
 {
     g_autoptr(JsonBuilder) builder = json_builder_new();
-    g_autoptr(JsonNode) node = NULL;
     g_autofree char *text = NULL;
 
     json_builder_begin_object(builder);
@@ -165,8 +164,7 @@ static void put_configuration(struct video_view *view, const struct mp4_video *v
     json_add_integer(builder, "width", video->picture.width);
     json_add_integer(builder, "height", video->picture.height);
     json_builder_end_object(builder);
-    node = json_builder_get_root(builder);
-    text = json_text(node, false);
+    text = json_built_text(builder, false);
     put_text(view->reply, VIDEO_CONFIGURATION, (unsigned)(view - view->reply->views), text);
 }
 
