@@ -89,15 +89,6 @@ TEST(test_cameras_and_views_come_as_written)
                                                  "e.mp4");
 }
 
-// The loader marks long integers for libconfig; in a string nothing may change.
-TEST(test_long_numbers_in_strings_stay_as_they_are)
-{
-    _cleanup_(cleanup_config) struct config *config =
-        parse("/* \" 12345678901 */ control = { socket = \"\\\" 12345678901 # \\\\\"; };");
-
-    assert_string_equal(config->control.socket, "\" 12345678901 # \\");
-}
-
 // 107 bytes and the zero fill sun_path; edged could not start with more.
 TEST(test_a_socket_path_is_one_that_a_unix_socket_takes)
 {
@@ -113,20 +104,6 @@ TEST(test_a_socket_path_is_one_that_a_unix_socket_takes)
     assert_int_equal(config_parse(longer, "test.conf", problems, &config), -EINVAL);
     fclose(problems);
     assert_non_null(strstr(found, "…\", allowed: a path of at most 107 bytes\n"));
-}
-
-TEST(test_formatted_text_reads_back_as_the_same_settings)
-{
-    _cleanup_(cleanup_config) struct config *config = parse(two_cameras);
-    _cleanup_(cleanup_free) char *text = format(config, SIZE_MAX);
-    _cleanup_(cleanup_config) struct config *again = parse(text);
-    _cleanup_(cleanup_free) char *text_again = format(again, SIZE_MAX);
-
-    assert_string_equal(text, text_again);
-    assert_string_equal(again->control.socket, config->control.socket);
-    assert_string_equal(again->cameras[2].path, config->cameras[2].path);
-    assert_int_equal(again->cameras[0].controls[2].value, -5);
-    assert_number_equal(again->cameras[0].views[0].keyframe_s, 0.1);
 }
 
 TEST(test_format_of_one_camera_differs_only_with_its_settings)
@@ -213,18 +190,6 @@ TEST(test_full_lists_are_allowed)
     assert_int_equal(config->camera_count, 64);
     assert_int_equal(config->cameras[0].view_count, 16);
     assert_string_equal(config->cameras[63].name, "camera63");
-}
-
-TEST(test_names_are_the_words_of_the_file)
-{
-    assert_string_equal(config_backend_name(CONFIG_BACKEND_CUDA), "cuda");
-    assert_string_equal(config_memory_name(CONFIG_MEMORY_REGISTERED), "registered");
-    assert_string_equal(config_source_name(CONFIG_SOURCE_PATTERN), "pattern");
-    assert_string_equal(config_view_kind_name(CONFIG_VIEW_GRAY), "gray");
-    assert_string_equal(config_encoder_name(CONFIG_ENCODER_OPENH264), "openh264enc");
-    assert_string_equal(config_kernel_name(CONFIG_KERNEL_GRADIENT), "gradient");
-    assert_string_equal(config_kernel_name(CONFIG_KERNEL_GRAY), "gray");
-    assert_string_equal(config_kernel_name(CONFIG_KERNEL_CONVERT), "convert");
 }
 
 RUN_TESTS(NULL, NULL)

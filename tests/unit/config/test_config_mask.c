@@ -1,5 +1,4 @@
-// Views that are limited to a part of the picture: their keys, what fits together, and the picture
-// on disk, without which there is no configuration.
+// What limits views and regions to a part of the picture, and the files that a configuration names.
 #include "tests/unit/config/config_folder.h"
 
 #include <errno.h>
@@ -18,22 +17,6 @@ TEST(test_a_view_looks_at_the_whole_picture_unless_it_is_limited)
     assert_false(config_view_is_masked(&views[0]));
     assert_true(config_view_is_masked(&views[1]));
     assert_true(config_view_is_masked(&views[2]));
-}
-
-TEST(test_masks_come_back_from_their_text)
-{
-    _cleanup_(cleanup_config) struct config *config =
-        parse("cameras = ( { views = ( { name = \"a\"; polygon = ( [0.1, 0.0], [1.0, 0.3], [0, 1] "
-              "); }, { stages = [\"sobel\", \"mask\"]; mask = \"/m.png\"; } ); } );");
-    _cleanup_(cleanup_free) char *text = format(config, 0);
-    _cleanup_(cleanup_config) struct config *again = parse(text);
-    const struct config_view *views = again->cameras[0].views;
-
-    assert_non_null(strstr(text, "polygon = ([0.1, 0.0], [1.0, 0.3], [0.0, 1.0]);"));
-    assert_int_equal(views[0].polygon_count, 3);
-    assert_number_equal(views[0].polygon[1].y, 0.3);
-    assert_string_equal(views[1].mask, "/m.png");
-    assert_int_equal(views[1].stages.list[1], CONFIG_STAGE_MASK);
 }
 
 TEST(test_corners_are_taken_from_text)
@@ -84,7 +67,8 @@ TEST(test_a_mask_lies_beside_the_file_that_names_it)
 
     assert_int_equal(mkdir("sub", 0700), 0);
     write_file("sub/m.pgm", "P5 1 1 255 \xff");
-    write_file("sub/views.conf", "views = ( { mask = \"m.pgm\"; }, { name = \"b\"; } );\n");
+    write_file("sub/views.conf", "views = ( { mask = \"m.pgm\"; }, { name = \"b\"; } );\n"
+                                 "regions = ( { mask = \"m.pgm\"; } );\n");
     write_file("main.conf", "cameras = ( {\n@include \"sub/views.conf\"\n} );\n");
     assert_true(asprintf(&path, "%s/main.conf", folder) > 0);
     assert_true(asprintf(&mask, "%s/sub/m.pgm", folder) > 0);
@@ -92,6 +76,7 @@ TEST(test_a_mask_lies_beside_the_file_that_names_it)
     assert_string_equal(problems, "");
     assert_string_equal(config->cameras[0].views[0].mask, mask);
     assert_string_equal(config->cameras[0].views[1].mask, "");
+    assert_string_equal(config->cameras[0].regions[0].mask, mask);
     unlink("sub/m.pgm");
     unlink("sub/views.conf");
     unlink("main.conf");
@@ -122,7 +107,8 @@ TEST(test_a_clip_lies_beside_the_file_that_names_it)
     rmdir("sub");
 }
 
-TEST(test_a_mask_that_cannot_be_read_is_an_error)
+// Of a region a reload may find it later.
+TEST(test_a_mask_that_cannot_be_read_is_an_error_of_a_view_and_a_warning_of_a_region)
 {
     static const struct {
         const char *mask, *why;
@@ -130,24 +116,29 @@ TEST(test_a_mask_that_cannot_be_read_is_an_error)
         {"none.pgm", "No such file or directory"},
         {".", "no regular file"},
         {"text.png", "neither a PGM (P5) nor a PNG"},
+        {"empty.pgm", "neither a PGM (P5) nor a PNG"},
     };
 
     write_file("text.png", "no picture at all\n");
-    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+    write_file("empty.pgm", "");
+    for (size_t i = 0; i < 2 * ARRAY_LENGTH(wrong); i++) {
+        const char *mask = wrong[i / 2].mask, *list = i % 2 ? "regions" : "views";
         _cleanup_(cleanup_free) char *text = NULL, *expected = NULL, *problems = NULL;
 
-        assert_true(asprintf(&text, "cameras = ( { views = ( {\n mask = \"%s\"; } ); } );",
-                             wrong[i].mask) > 0);
+        assert_true(
+            asprintf(&text, "cameras = ( { %s = ( {\n mask = \"%s\"; } ); } );", list, mask) > 0);
         assert_true(asprintf(&expected,
-                             "v.conf:2: error: cameras[0].views[0].mask: cannot read \"%s\": %s; "
-                             "allowed: a .pgm or .png\n",
-                             wrong[i].mask, wrong[i].why) > 0);
+                             "v.conf:2: %s: cameras[0].%s[0].mask: cannot read \"%s\": %s; "
+                             "allowed: a .pgm or .png%s\n",
+                             i % 2 ? "warning" : "error", list, mask, wrong[i / 2].why,
+                             i % 2 ? "; until then the region has no events" : "") > 0);
         write_file("v.conf", text);
-        assert_null(load("v.conf", -EINVAL, &problems));
+        config_free(load("v.conf", i % 2 ? 0 : -EINVAL, &problems));
         assert_string_equal(problems, expected);
     }
     unlink("v.conf");
     unlink("text.png");
+    unlink("empty.pgm");
 }
 
 RUN_TESTS(make_folder, remove_folder)

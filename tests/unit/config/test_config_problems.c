@@ -1,11 +1,28 @@
-// Every mistake in a configuration gets its sentence, word for word: the cases of problems.txt.
-#include "config/config.h"
+// Every mistake in a configuration gets its sentence, word for word, and keys become the values
+// that they should, also on the way back from their text: the cases of problems.txt.
+#include "config/live/live.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <string.h>
 
-static void check(const char *text, const char *expected)
+static void check_values(const struct config *config, const char *values, const char *text)
+{
+    _cleanup_(cleanup_free) char *copy = strdup(values);
+    char *rest = copy;
+
+    for (char *value; (value = strsep(&rest, "\n")) && *value;) {
+        char *path = strsep(&value, " ");
+        _cleanup_(cleanup_free) char *found = config_value_text(config, path);
+
+        if (strcmp(found ? found : "none", value) != 0) {
+            fail_msg("of\n%s\n%s is %s, not %s", text, path, found ? found : "none", value);
+        }
+    }
+}
+
+// `values`: lines of a path and a value; "": the text is only parsed.
+static void check(const char *text, const char *expected, const char *values)
 {
     _cleanup_(cleanup_free) char *found = NULL;
     _cleanup_(cleanup_config) struct config *config = NULL;
@@ -19,11 +36,22 @@ static void check(const char *text, const char *expected)
     if (strcmp(found, expected) != 0) {
         fail_msg("of\n%s\nis said\n%snot\n%s", text, found, expected);
     }
+    if (*values) {
+        _cleanup_(cleanup_free) char *formatted = NULL, *formatted_again = NULL;
+        _cleanup_(cleanup_config) struct config *again = NULL;
+
+        check_values(config, values, text);
+        assert_int_equal(config_format(config, SIZE_MAX, &formatted), 0);
+        assert_int_equal(config_parse(formatted, "formatted", stderr, &again), 0);
+        check_values(again, values, formatted);
+        assert_int_equal(config_format(again, SIZE_MAX, &formatted_again), 0);
+        assert_string_equal(formatted_again, formatted);
+    }
 }
 
 // A case while it is read.
 struct reading {
-    char text[4096], expected[8192];
+    char text[4096], expected[8192], values[4096];
     bool has_expected;
     size_t count;
 };
@@ -41,7 +69,7 @@ static void take_line(struct reading *reading, const char *line)
     if (*line == '\n') {
         if (*reading->text) {
             assert_true(reading->has_expected);
-            check(reading->text, reading->expected);
+            check(reading->text, reading->expected, reading->values);
             *reading = (struct reading){.count = reading->count + 1};
         }
     } else if (*line == '>') {
@@ -49,6 +77,9 @@ static void take_line(struct reading *reading, const char *line)
         if (line[1] == ' ') {
             append(reading->expected, sizeof reading->expected, "t:", line + 2);
         }
+    } else if (*line == '=') {
+        reading->has_expected = true;
+        append(reading->values, sizeof reading->values, "", line + 2);
     } else if (*line != '#' || *reading->text) {
         append(reading->text, sizeof reading->text, "", line);
     }
@@ -95,8 +126,8 @@ TEST(test_too_many_cameras_and_views_are_refused)
                                  *views = repeat("cameras = ( { views = ( ", "{ name = \"%d\"; }",
                                                  17, " ); } );");
 
-    check(cameras, "t:1: error: cameras: got 65 cameras, allowed: at most 64\n");
-    check(views, "t:1: error: cameras[0].views: got 17 views, allowed: at most 16\n");
+    check(cameras, "t:1: error: cameras: got 65 cameras, allowed: at most 64\n", "");
+    check(views, "t:1: error: cameras[0].views: got 17 views, allowed: at most 16\n", "");
 }
 
 RUN_TESTS(NULL, NULL)

@@ -3,6 +3,11 @@
 
 #include <errno.h>
 
+#define WORDS                                                                                      \
+    "an array [ … ] of 1 to 12 of the words \"gray\", \"blur3\", \"blur5\", \"sobel\", "         \
+    "\"sobel5\", \"scharr\", \"prewitt\", \"threshold\", \"canny\", \"difference\", \"erode\", "   \
+    "\"dilate\", \"open\", \"close\", \"mask\", \"mark\", \"overlay\", \"direction\""
+
 TEST(test_view_keys_are_set_from_text)
 {
     struct config_view *view = NULL;
@@ -84,23 +89,9 @@ TEST(test_refused_view_keys_say_what_is_allowed)
 
 TEST(test_a_threshold_is_good_for_its_view)
 {
-    _cleanup_(cleanup_config) struct config *config =
-        parse("cameras = ( { views = ( { view = \"motion\"; }, { view = \"binary\"; },"
-              " { name = \"m\"; view = \"motion\"; threshold = 255; erode = 0; },"
-              " { name = \"o\"; view = \"binary\"; threshold = \"otsu\"; } ); } );");
-    _cleanup_(cleanup_free) char *text = format(config, SIZE_MAX);
-    _cleanup_(cleanup_config) struct config *again = parse(text);
     struct config_view *view = NULL;
     struct error error = {0};
 
-    assert_int_equal(config->cameras[0].views[0].threshold, 25);
-    assert_int_equal(config->cameras[0].views[0].erode, 1);
-    assert_int_equal(config->cameras[0].views[1].threshold, 80);
-    assert_int_equal(config->cameras[0].views[2].threshold, 255);
-    assert_int_equal(config->cameras[0].views[2].erode, 0);
-    assert_int_equal(again->cameras[0].views[2].threshold, 255);
-    assert_int_equal(config->cameras[0].views[3].threshold, CONFIG_THRESHOLD_OTSU);
-    assert_int_equal(again->cameras[0].views[3].threshold, CONFIG_THRESHOLD_OTSU);
     assert_int_equal(config_view_new("motion", NULL, &view), 0);
     assert_int_equal(view->threshold, 25);
     assert_int_equal(config_view_set(view, "threshold", "1", NULL), 0);
@@ -200,6 +191,46 @@ TEST(test_unknown_kind_of_view_says_the_known_ones)
     assert_string_equal(error.text, "view: got \"sepia\", allowed: \"camera\", \"gray\", "
                                     "\"edges\", \"binary\", \"canny\", \"motion\", "
                                     "\"overlay\", \"direction\", \"split\", \"custom\"");
+}
+
+TEST(test_words_are_taken_from_text_with_commas)
+{
+    struct config_view *view = NULL;
+    struct error error = {0};
+
+    assert_int_equal(config_view_new("custom", &error, &view), 0);
+    assert_int_equal(config_view_set(view, "stages", "blur5, scharr,threshold", &error), 0);
+    assert_int_equal(view->stages.count, 3);
+    assert_int_equal(view->stages.list[2], CONFIG_STAGE_THRESHOLD);
+    assert_int_equal(view->threshold, 80);
+    assert_int_equal(config_view_set(view, "stages", "sobel,,sobel", &error), -EINVAL);
+    assert_string_equal(error.text, "stages: got [\"sobel\", \"\", \"sobel\"], allowed: " WORDS);
+    assert_int_equal(config_view_set(view, "stages", "sobel,mark", &error), -EINVAL);
+    assert_int_equal(view->stages.count, 3); // as it was
+    config_view_free(view);
+    assert_int_equal(config_view_new("edges", &error, &view), 0);
+    assert_int_equal(config_view_set(view, "stages", "sobel", &error), -EINVAL);
+    assert_string_equal(error.text,
+                        "stages: no effect with view = \"edges\", only with \"custom\"");
+    config_view_free(view);
+}
+
+TEST(test_stages_say_whether_a_view_remembers_and_has_colours)
+{
+    static const struct {
+        const char *stages;
+        bool remembers, is_colour;
+    } cases[] = {{"blur5,scharr,threshold", false, false}, {"difference,open,mark", true, true}};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct config_view *view = NULL;
+
+        assert_int_equal(config_view_new("custom", NULL, &view), 0);
+        assert_int_equal(config_view_set(view, "stages", cases[i].stages, NULL), 0);
+        assert_int_equal(config_view_remembers(view), cases[i].remembers);
+        assert_int_equal(config_view_is_colour(view), cases[i].is_colour);
+        config_view_free(view);
+    }
 }
 
 RUN_TESTS(NULL, NULL)
