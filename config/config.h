@@ -390,8 +390,8 @@ struct config {
 // The view of a camera that is kept, whether its mode is off or not; NULL: there is none of the
 // name that `record` has.
 const struct config_view *config_record_view(const struct config_camera *camera);
-// Whether motion in the region of that name begins clips.
-bool config_record_has_region(const struct config_record *record, const char *region);
+// Whether motion in the region of that name begins clips, where `regions` is what `record` says.
+bool config_record_has_region(const struct config_names *regions, const char *region);
 
 #define CONFIG_STORAGE_PATH_SIZE 1000
 // Reads a size, a whole number of bytes with or without one of the letters k, M, G and T: "16G" is

@@ -88,12 +88,12 @@ const struct config_view *config_record_view(const struct config_camera *camera)
     return NULL;
 }
 
-bool config_record_has_region(const struct config_record *record, const char *region)
+bool config_record_has_region(const struct config_names *regions, const char *region)
 {
-    bool found = record->regions.count == 0;
+    bool found = regions->count == 0;
 
-    for (size_t i = 0; i < record->regions.count; i++) {
-        found |= strcmp(record->regions.list[i], region) == 0;
+    for (size_t i = 0; i < regions->count; i++) {
+        found |= strcmp(regions->list[i], region) == 0;
     }
     return found;
 }

@@ -9,7 +9,7 @@
 #include "daemon/front/front_status.h"
 #include "daemon/front/http/routes.h"
 #include "daemon/front/live.h"
-#include "daemon/front/record/recorder.h"
+#include "daemon/front/record/tracks.h"
 #include "daemon/front/reload.h"
 #include "daemon/front/supervise/process.h"
 
@@ -33,6 +33,7 @@ struct front {
     struct rtsp_server *server;    // owned
     struct front_network network;  // the control API
     struct recorder *recorder;     // owned
+    struct tracks *tracks;         // owned
     GPtrArray *cameras;            // owned struct front_camera, in the order of the configuration
     struct tuning tuning;
     GMainLoop *loop;
@@ -90,9 +91,30 @@ static void on_motion(void *context, const struct motion_event *event)
     const struct front *front = context;
     struct motion_event published = *event;
 
+    tracks_note_motion(front->tracks, event);
     motion_log(event);
     published.role = event_feed_role(front->config, event->camera);
     control_publish(front->network.control, &published);
+}
+
+static uint32_t find_track(void *context, const char *camera)
+{
+    return tracks_find(((const struct front *)context)->tracks, camera);
+}
+
+static void on_recorder_connected(void *context)
+{
+    tracks_connect(((const struct front *)context)->tracks);
+}
+
+static void on_recorder_writable(void *context)
+{
+    tracks_drain(((const struct front *)context)->tracks);
+}
+
+static void on_clip(void *context, const struct record_clip *clip)
+{
+    tracks_note_clip(((const struct front *)context)->tracks, clip);
 }
 
 static gboolean become_ready(gpointer data)
@@ -114,6 +136,10 @@ static void on_camera_changed(void *context)
     struct front *front = context;
 
     front_status_note_refusals(front->cameras, &front->verdict);
+    for (guint i = 0; i < front->cameras->len; i++) {
+        tracks_note_shares(front->tracks,
+                           front_camera_regions(g_ptr_array_index(front->cameras, i)));
+    }
     for (guint i = 0; i < front->cameras->len && !front->ready; i++) {
         const struct front_camera *camera = g_ptr_array_index(front->cameras, i);
 
@@ -174,6 +200,18 @@ static struct front_camera *take_camera(GPtrArray *cameras, const char *name)
     return NULL;
 }
 
+static void apply_recording(struct front *front, const struct config *config)
+{
+    g_autofree struct stream **streams = g_new0(struct stream *, config->camera_count);
+
+    for (size_t i = 0; i < config->camera_count; i++) {
+        streams[i] =
+            front_camera_find_stream(g_ptr_array_index(front->cameras, i), CONFIG_ROLE_ADMIN,
+                                     config_record_view(&config->cameras[i])->name);
+    }
+    tracks_configure(front->tracks, config, streams);
+}
+
 // Makes, updates and removes cameras as `config` says.
 static void apply_cameras(struct front *front, const struct config *config)
 {
@@ -196,6 +234,7 @@ static void apply_cameras(struct front *front, const struct config *config)
         }
         g_ptr_array_add(front->cameras, camera);
     }
+    apply_recording(front, config);
     g_ptr_array_unref(before);
     if (front->cameras->len > 0) {
         const struct front_camera *first = g_ptr_array_index(front->cameras, 0);
@@ -392,6 +431,7 @@ static int open_addresses(struct front *front, struct error *error)
                                         .change_config = change_config,
                                         .view_status = write_view_status,
                                         .recorder = front->recorder,
+                                        .find_track = find_track,
                                         .context = front};
     int r = rtsp_server_new(front->config, front->account, error, &front->server);
 
@@ -430,6 +470,10 @@ int front_new(struct config *config, struct live *live, struct error *error,
               struct front **ret_front)
 {
     struct front *front = g_new0(struct front, 1);
+    const struct recorder_events recorder_events = {.clip = on_clip,
+                                                    .connected = on_recorder_connected,
+                                                    .writable = on_recorder_writable,
+                                                    .context = front};
 
     front->config = config;
     live_take(&front->live, live);
@@ -439,7 +483,8 @@ int front_new(struct config *config, struct live *live, struct error *error,
     front->loop = g_main_loop_new(NULL, FALSE);
     front->tuning = (struct tuning){.set_blocks = set_blocks, .context = front};
     front->started_ns = clock_now_ns();
-    front->recorder = recorder_new(&(struct recorder_events){.context = front});
+    front->recorder = recorder_new(&recorder_events);
+    front->tracks = tracks_new(front->recorder);
     recorder_configure(front->recorder, config);
     add_sources(front);
 
@@ -483,6 +528,7 @@ static bool stop(struct front *front)
     }
     rtsp_server_close(front->server);
     control_stop(front->network.control);
+    tracks_stop(front->tracks);
     recorder_stop(front->recorder);
     bool ended;
     while (!(ended = is_stopped(front)) && clock_now_ns() < deadline_ns) {
@@ -509,6 +555,7 @@ void front_free(struct front *front)
     remove_sources(front);
     g_ptr_array_unref(front->cameras); // this reports motion that ends with a camera
     front_network_finish(&front->network);
+    tracks_free(front->tracks);
     recorder_free(front->recorder);
     rtsp_server_free(front->server);
     account_free(front->account);

@@ -133,6 +133,11 @@ struct supervisor *front_camera_supervisor(const struct front_camera *camera)
     return camera->supervisor;
 }
 
+const struct regions *front_camera_regions(const struct front_camera *camera)
+{
+    return supervisor_regions(camera->supervisor);
+}
+
 struct stream *front_camera_first_stream(const struct front_camera *camera)
 {
     return camera->streams[0];

@@ -24,6 +24,8 @@ void front_camera_apply(struct front_camera *camera, const struct config *config
 
 const char *front_camera_name(const struct front_camera *camera);
 struct supervisor *front_camera_supervisor(const struct front_camera *camera);
+// What moves in its regions; borrowed.
+const struct regions *front_camera_regions(const struct front_camera *camera);
 // The stream of the first view; borrowed.
 struct stream *front_camera_first_stream(const struct front_camera *camera);
 size_t front_camera_view_count(const struct front_camera *camera);

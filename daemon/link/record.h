@@ -53,7 +53,8 @@ struct record_unit {
     uint8_t reserved[6];
 };
 
-// RECORD_EVENT: motion began or ended in a region of the track's camera.
+// RECORD_EVENT: motion began or ended in a region of the track's camera. A beginning may be told
+// twice after a connect.
 struct record_event {
     uint64_t number; // of the event in its region
     int64_t started_ns, at_ns;
@@ -62,8 +63,8 @@ struct record_event {
     char region[RECORD_NAME_SIZE];
 };
 
-// RECORD_PICTURE: a JPEG of the track's view follows, of a moment with more motion than any before
-// in the event; it replaces the clip's picture.
+// RECORD_PICTURE: a JPEG of the track's view follows, of the beginning of the clip that is open or
+// of a moment with more motion than any before in it; it replaces the clip's picture.
 struct record_picture {
     int64_t captured_ns;
     float share;

@@ -28,7 +28,7 @@ enum control_config {
 // `stop_tune` are tuning_begin() and tuning_stop(), `find_view` is front_status_find_view(),
 // `view_status` front_status_views_text().
 // `is_ready`: every camera can be served or has told its fault, or had its time to.
-// `change_config` is live_change() and goes over to what it gives.
+// `change_config` is live_change() and goes over to what it gives. `find_track` is tracks_find().
 //
 // Over TCP each role is shown only the cameras and views that it may watch; everyone who can open
 // the control socket is shown all.
@@ -48,6 +48,7 @@ struct control_front {
     void (*change_config)(void *context, struct live_request *request);
     char *(*view_status)(void *context, enum config_role role, const char *const *paths);
     struct recorder *recorder; // borrowed
+    uint32_t (*find_track)(void *context, const char *camera);
     void *context;
 };
 

@@ -246,9 +246,7 @@ static int take_clip(struct recorder *recorder, const struct link_message *messa
     }
     memcpy(&clip, message->payload, sizeof clip);
     end_texts(&clip);
-    if (recorder->events.clip) {
-        recorder->events.clip(recorder->events.context, &clip);
-    }
+    recorder->events.clip(recorder->events.context, &clip);
     return 0;
 }
 
@@ -345,9 +343,7 @@ static gboolean on_writable(gint fd, GIOCondition condition, gpointer data)
     recorder->write_watch = 0;
     if (recorder->blocked) {
         recorder->blocked = false;
-        if (recorder->events.writable) {
-            recorder->events.writable(recorder->events.context);
-        }
+        recorder->events.writable(recorder->events.context);
     }
     return G_SOURCE_REMOVE;
 }
@@ -416,9 +412,7 @@ static void open_link(struct recorder *recorder)
     recorder->silence = g_timeout_add(SILENCE_MS, on_silence, recorder);
     recorder_send(recorder, RECORD_HELLO, 0, &version, 1);
     recorder_send(recorder, RECORD_STORAGE, 0, &storage, 1);
-    if (recorder->events.connected) {
-        recorder->events.connected(recorder->events.context);
-    }
+    recorder->events.connected(recorder->events.context);
 }
 
 int recorder_send(struct recorder *recorder, enum link_type type, uint32_t view,

@@ -22,7 +22,7 @@ struct recorder;
 // with `more`); after false it is not called again.
 typedef bool recorder_answer(void *context, const struct link_message *message);
 
-// What it tells the front; each may be NULL.
+// What it tells the front.
 struct recorder_events {
     void (*clip)(void *context, const struct record_clip *clip); // began, ended, or has a picture
     // The recorder is there and knows nothing yet: it is to be told of the tracks.

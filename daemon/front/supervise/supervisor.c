@@ -637,6 +637,11 @@ struct camera_link *supervisor_link(const struct supervisor *supervisor)
     return supervisor->link;
 }
 
+const struct regions *supervisor_regions(const struct supervisor *supervisor)
+{
+    return &supervisor->regions;
+}
+
 void supervisor_describe(const struct supervisor *supervisor, struct camera_facts *camera)
 {
     static const char *const state_names[LINK_CAMERA_STATE_COUNT] = {

@@ -77,5 +77,7 @@ const char *supervisor_refusal(const struct supervisor *supervisor);
 
 // The conversation with its process, borrowed until the process ends; NULL: there is none.
 struct camera_link *supervisor_link(const struct supervisor *supervisor);
+// What moves in the camera's regions; borrowed.
+const struct regions *supervisor_regions(const struct supervisor *supervisor);
 // Fills all of `camera` but the source and the usage.
 void supervisor_describe(const struct supervisor *supervisor, struct camera_facts *camera);
