@@ -528,8 +528,8 @@ static bool stop(struct front *front)
     }
     rtsp_server_close(front->server);
     control_stop(front->network.control);
+    recorder_stop(front->recorder); // first: one that goes on keeps what it has of each track
     tracks_stop(front->tracks);
-    recorder_stop(front->recorder);
     bool ended;
     while (!(ended = is_stopped(front)) && clock_now_ns() < deadline_ns) {
         g_main_context_iteration(NULL, TRUE);

@@ -93,6 +93,7 @@ static void begin_to_read(struct track *track)
     track->tell_motion = true;
     reader_hold(&track->reader);
     stream_resume(track->stream, &track->reader, DEMAND_BEGIN);
+    drain(track);
 }
 
 // Pictures

@@ -1,0 +1,132 @@
+"""Clips that a running edged keeps: the frames of the pattern in them, and motion on command.
+
+The pattern moves all the time, so motion begins when the camera is armed and ends when it is not.
+"""
+
+import datetime
+import json
+import socket
+import subprocess
+import time
+
+import numpy as np
+
+import daemon
+import pattern
+
+SIZE = (320, 240)
+KEY_S = 1.0  # between two key frames
+VIEWS = ({"name": "edges", "view": "edges"},
+         {"name": "plain", "view": "camera", "keyframe_s": KEY_S})
+REGION = {"name": "door", "duration_s": 0.0, "erode": 0}
+
+
+def recorded(mode="events", **record):
+    """A camera of the pattern whose view plain is recorded."""
+    return daemon.camera(views=[dict(view) for view in VIEWS], width=SIZE[0], height=SIZE[1],
+                         armed=False, regions=[REGION],
+                         record={"view": "plain", "mode": mode, **record})
+
+
+def settings(tmp_path):
+    return {"storage": {"path": str(tmp_path / "clips")}}
+
+
+def arm(server, armed):
+    subprocess.run([daemon.EDGECTL, "set", f"cameras.front.armed={str(armed).lower()}", "--socket",
+                    server.socket], check=True, capture_output=True, timeout=daemon.PATIENCE_S,
+                   env=daemon.environment())
+
+
+class Events:
+    """Follows motion. `next()` is one event, with `started_ns` and `at_ns` of CLOCK_MONOTONIC."""
+
+    def __init__(self, server):
+        self.process = subprocess.Popen(
+            [daemon.EDGECTL, "watch", "--json", "--socket", server.socket], text=True,
+            stdout=subprocess.PIPE, env=daemon.environment())
+
+    def next(self):
+        event = json.loads(self.process.stdout.readline())
+        offset_ns = time.time_ns() - time.monotonic_ns()
+        started = datetime.datetime.fromisoformat(event["started"].replace("Z", "+00:00"))
+        event["started_ns"] = int(started.timestamp() * 1e6) * 1000 - offset_ns
+        event["at_ns"] = event["time_ns"] - offset_ns
+        return event
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def move(server, events, seconds):
+    """Motion for so long. Returns its beginning and its end."""
+    arm(server, True)
+    started = events.next()
+    time.sleep(seconds)
+    arm(server, False)
+    ended = events.next()
+    assert (started["event"], ended["event"]) == ("motion_started", "motion_ended")
+    return started, ended
+
+
+def clip_files(tmp_path, suffix=".mp4"):
+    return sorted((tmp_path / "clips").rglob(f"*{suffix}"))
+
+
+def wait_clips(server, tmp_path, count):
+    """The files of closed clips, once there are so many."""
+    return daemon.wait_for(
+        lambda: len(clip_files(tmp_path)) >= count and clip_files(tmp_path),
+        explain=lambda: f"{list((tmp_path / 'clips').rglob('*'))}\n{server.stderr()}")
+
+
+def numbers_in(path):
+    """The frame number in each picture of a file, None where there is none, by ffmpeg, which must not
+    complain."""
+    result = subprocess.run(
+        ["ffmpeg", "-nostdin", "-v", "error", "-i", path, "-vsync", "passthrough", "-f", "rawvideo", "-pix_fmt",
+         "gray", "-"],
+        capture_output=True, timeout=daemon.PATIENCE_S, check=True)
+    assert not result.stderr, result.stderr
+    pictures = np.frombuffer(result.stdout, np.uint8).reshape(-1, SIZE[1], SIZE[0])
+    return [pattern.read_number(picture, "camera") for picture in pictures]
+
+
+class FrameClock:
+    """Which frame of the pattern was captured when, from what a viewer saw: none arrives before
+    it was captured."""
+
+    def __init__(self, viewer):
+        frames = [(n, t) for n, t in viewer.wait_numbers(60) if n is not None]
+        self.begin_ns = min(t - n * 1e9 / pattern.FPS for n, t in frames)
+
+    def number_at(self, moment_ns):
+        return (moment_ns - self.begin_ns) * pattern.FPS / 1e9
+
+
+def recorder_of(server):
+    """The process id of the recorder that an edged has started."""
+    def look():
+        for pid in daemon.process_children(server.process.pid):
+            with open(f"/proc/{pid}/comm", encoding="utf-8") as name:
+                if name.read().strip() == "edged-recorder":
+                    return pid
+        return None
+
+    return daemon.wait_for(look, explain=server.stderr)
+
+
+def start_recorder(path):
+    """A recorder that listens, as systemd starts it: it outlives edged."""
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+        listening.listen(4)
+        return subprocess.Popen(
+            ["bash", "-c", f'export LISTEN_PID=$$ LISTEN_FDS=1; exec "$0" 3<&{listening.fileno()}',
+             daemon.BUILD / "edged-recorder"],
+            pass_fds=[listening.fileno()], env=daemon.environment(), stderr=subprocess.PIPE)
