@@ -23,6 +23,7 @@ struct archive {
     char mark[CATALOG_MARK_SIZE]; // of the folder; "": it was not opened yet
     struct library library;
     struct retention_clock clock;
+    int64_t started_ns;
     unsigned leaving;                  // clips that are being deleted
     struct record_state_report counts; // what it counts, and the free space
     int64_t slow_ns, slow_at_ns;       // the longest job of the last minute
@@ -143,6 +144,7 @@ static GPtrArray *choose(struct archive *archive, const struct record_storage *l
     const struct retention_facts facts = {
         .free_bytes = archive->counts.free_bytes,
         .wall_ns = is_good ? wall_now_ns() : 0,
+        .is_new = clock_now_ns() - archive->started_ns < RETENTION_JUMP_NS,
     };
 
     return retention_choose(&archive->library, limits, &facts, ret_missing_bytes);
@@ -652,6 +654,7 @@ struct archive *archive_new(const struct archive_events *events, void *context)
 
     archive->events = events;
     archive->context = context;
+    archive->started_ns = clock_now_ns();
     library_init(&archive->library);
     archive->writer = disk_thread_new("writer");
     archive->reader = disk_thread_new("reader");

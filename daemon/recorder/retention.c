@@ -30,8 +30,8 @@ struct retention_need {
     int64_t oldest_ns; // by the clock of day; what ended before is too old
 };
 
-// The newest clip is never too old: if it were, the machine would have been off for all of that
-// time, or its clock would be wrong.
+// If all clips are too old at a start, the machine was off for all of that time, or its clock is
+// wrong.
 static int64_t find_oldest(const struct library *library, const struct record_storage *limits,
                            const struct retention_facts *facts)
 {
@@ -46,7 +46,7 @@ static int64_t find_oldest(const struct library *library, const struct record_st
         newest_ns = MAX(newest_ns, recording->end_wall_ns);
     }
     int64_t oldest_ns = facts->wall_ns - limits->max_age_ns;
-    return newest_ns < oldest_ns ? INT64_MIN : oldest_ns;
+    return facts->is_new && newest_ns < oldest_ns ? INT64_MIN : oldest_ns;
 }
 
 static struct retention_need find_need(const struct library *library,

@@ -7,7 +7,8 @@
 
 // Less than this is never left free: what is written at the end of a clip must find room.
 #define RETENTION_FREE_MIN (16u << 20)
-// How long no clip is too old after the clock has jumped while it was synchronized.
+// How long no clip is too old after the clock has jumped while it was synchronized; or after a
+// start, if all of them were too old then.
 #define RETENTION_JUMP_NS (86400 * INT64_C(1000000000))
 
 // Whether the clock of day can be trusted with the age of clips. Begins with zeros.
@@ -26,6 +27,7 @@ bool retention_clock_is_good(const struct retention_clock *clock, int64_t now_ns
 struct retention_facts {
     uint64_t free_bytes;
     int64_t wall_ns; // 0: the clock is not good
+    bool is_new;     // the recorder has been running for less than RETENTION_JUMP_NS
 };
 
 // The clips to be deleted, in that order; the caller g_ptr_array_unref()s the array, whose struct
