@@ -448,7 +448,7 @@ static int open_addresses(struct front *front, struct error *error)
 
 static int build(struct front *front, struct error *error)
 {
-    if (process_find_camera_program(error, &front->program) < 0) {
+    if (process_find_program("edged-camera", "EDGED_CAMERA_PROGRAM", error, &front->program) < 0) {
         return FRONT_EXIT_CAMERA;
     }
     if (account_new(front->config, error, &front->account) < 0) {

@@ -128,7 +128,7 @@ static char *check_pipeline(const char *pipeline)
     _cleanup_(cleanup_free) char *program = NULL;
     char *told = NULL;
 
-    if (process_find_camera_program(NULL, &program) == 0) {
+    if (process_find_program("edged-camera", "EDGED_CAMERA_PROGRAM", NULL, &program) == 0) {
         g_autoptr(GSubprocess) process =
             g_subprocess_new(G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE, NULL,
                              program, "--check-pipeline", NULL);

@@ -249,7 +249,7 @@ static void try_cameras(struct doctor *doctor, bool denied)
     _cleanup_(cleanup_free) char *program = NULL;
     struct error error = {0};
     FILE *log = tmpfile();
-    int r = log ? process_find_camera_program(&error, &program)
+    int r = log ? process_find_program("edged-camera", "EDGED_CAMERA_PROGRAM", &error, &program)
                 : error_set(&error, -errno, "no file for a log: %s", strerror(errno));
 
     for (size_t i = 0; i < count && r == 0; i++) {

@@ -374,7 +374,8 @@ static int start_process(struct recorder *recorder, int *ret_fd)
 {
     static const char *const arguments[] = {"edged-recorder", "--fd", "3", NULL};
     _cleanup_(cleanup_free) char *program = NULL;
-    int r = process_find_program(arguments[0], &recorder->fault, &program);
+    int r =
+        process_find_program(arguments[0], "EDGED_RECORDER_PROGRAM", &recorder->fault, &program);
 
     return r < 0 ? r
                  : process_spawn(&recorder->process, program, arguments, on_child_exit, recorder,

@@ -24,19 +24,8 @@ static int copy_path(const char *path, char **ret_path)
     return 0;
 }
 
-int process_find_camera_program(struct error *error, char **ret_path)
-{
-    const char *given = getenv("EDGED_CAMERA_PROGRAM");
-
-    if (given && *given) {
-        return access(given, X_OK) == 0 ? copy_path(given, ret_path)
-                                        : error_set(error, -ENOENT, "EDGED_CAMERA_PROGRAM: %s: %s",
-                                                    given, strerror(errno));
-    }
-    return process_find_program("edged-camera", error, ret_path);
-}
-
-int process_find_program(const char *name, struct error *error, char **ret_path)
+// Looks where it is beside this program, then where it is installed.
+static int find_installed(const char *name, struct error *error, char **ret_path)
 {
     char beside[PATH_MAX], path[PATH_MAX + 32], installed[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", beside, sizeof beside - 1);
@@ -53,6 +42,19 @@ int process_find_program(const char *name, struct error *error, char **ret_path)
     }
     return error_set(error, -ENOENT, "%s is missing: neither %s nor %s can be run", name, path,
                      installed);
+}
+
+int process_find_program(const char *name, const char *variable, struct error *error,
+                         char **ret_path)
+{
+    const char *given = getenv(variable);
+
+    if (!given || !*given) {
+        return find_installed(name, error, ret_path);
+    }
+    return access(given, X_OK) == 0
+               ? copy_path(given, ret_path)
+               : error_set(error, -ENOENT, "%s: %s: %s", variable, given, strerror(errno));
 }
 
 static void set_attributes(posix_spawnattr_t *attributes)

@@ -6,12 +6,10 @@
 #include <glib.h>
 #include <sys/types.h>
 
-// The program of camera processes: $EDGED_CAMERA_PROGRAM (for tests), else that of
-// process_find_program().
-int process_find_camera_program(struct error *error, char **ret_path);
-// The program of that name beside the running executable, else the one in libexecdir. The caller
-// frees *ret_path. -ENOENT with the places looked at in `error`.
-int process_find_program(const char *name, struct error *error, char **ret_path);
+// Where the program `name` is: what the environment's `variable` says, or beside this program, or
+// where it is installed. -ENOENT: nothing there can be run. The caller frees *ret_path.
+int process_find_program(const char *name, const char *variable, struct error *error,
+                         char **ret_path);
 
 // One process; embedded.
 struct process {
