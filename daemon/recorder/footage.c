@@ -112,22 +112,29 @@ static void forget_all_units(struct footage *footage)
     }
 }
 
+static struct footage *holder_of_oldest(const struct footage_pool *pool)
+{
+    struct footage *oldest = NULL;
+    int64_t oldest_ns = INT64_MAX;
+
+    for (guint i = 0; i < pool->views->len; i++) {
+        struct footage *footage = pool->views->pdata[i];
+        const struct footage_unit *unit = g_queue_peek_head(&footage->units);
+
+        if (unit && unit->captured_ns < oldest_ns) {
+            oldest_ns = unit->captured_ns;
+            oldest = footage;
+        }
+    }
+    return oldest;
+}
+
 // The oldest group of all views, until there is room.
 static void make_room(struct footage_pool *pool)
 {
-    while (pool->bytes > FOOTAGE_BYTES_MAX) {
-        struct footage *oldest = NULL;
-        int64_t oldest_ns = INT64_MAX;
+    struct footage *oldest;
 
-        for (guint i = 0; i < pool->views->len; i++) {
-            struct footage *footage = pool->views->pdata[i];
-            const struct footage_unit *unit = g_queue_peek_head(&footage->units);
-
-            if (unit && unit->captured_ns < oldest_ns) {
-                oldest_ns = unit->captured_ns;
-                oldest = footage;
-            }
-        }
+    while (pool->bytes > FOOTAGE_BYTES_MAX && (oldest = holder_of_oldest(pool))) {
         pool->dropped_units += drop_first_group(oldest);
     }
 }

@@ -92,9 +92,11 @@ static int sync_file(struct growing_file *file)
 static void put_note(const struct recording *recording, uint8_t note[NOTE_SIZE])
 {
     g_autofree char *line = recording_line(recording);
+    size_t size = MIN(strlen(line), NOTE_SIZE);
 
-    memset(note, ' ', NOTE_SIZE);
-    memcpy(note, line, MIN(strlen(line), NOTE_SIZE));
+    // NOLINTNEXTLINE(bugprone-not-null-terminated-result): it has no zero
+    memcpy(note, line, size);
+    memset(note + size, ' ', NOTE_SIZE - size);
 }
 
 int growing_file_begin(struct growing_file *file)
