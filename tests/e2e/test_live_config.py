@@ -1,5 +1,6 @@
 """Settings of a running edged: GET and PATCH /v1/config, `edgectl set`, `unset` and `diff`."""
 
+import functools
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ from daemon import EDGECTL, PATIENCE_S, UnixConnection, wait_for
 from ports import free_port
 from test_reload import looks_db, SMALL
 from test_users import make_file, PASSWORDS
+from test_views_at_once import readers  # noqa: F401
 
 VIEWS = [{"name": "edges", "view": "edges"}, {"name": "bw", "view": "binary"}]
 PATCH = {"Content-Type": "application/merge-patch+json"}
@@ -109,22 +111,70 @@ def test_a_gain_changes_pixels_and_costs_no_frame(serve, watch):
     server.assert_accounted(viewer)
 
 
-def test_a_thousand_changes_leave_one_state_and_the_memory_flat(serve, watch):
-    server = serve()
-    viewer = watch(server.url("/front/edges"))
+# Two values of keys that a range does not tell, and that leave the pattern's number readable.
+WHOLE = [[0, 0], [1, 0], [1, 1], [0, 1]]
+PAIRS = {
+    "pad.polygon": ([[0, 1], [0.2, 1], [0, 0.8]], [[0, 1], [0.1, 1], [0, 0.8]]),
+    "polygon": (WHOLE, [*WHOLE[:3], [0, 0.9]]), "colour": ("#ff0000", "#00ff80"), "text": ("door \u00e4", ""),
+    "corner": ("bottom-left", "bottom-right"), "regions": (["door", "yard"], ["door"]), "end": (0.4, 0.5),
+    "mode": ("events", "off"), "threshold": (60, 70), "block": ([16, 16], [32, 8]), "rows": (2, 1),
+}
+
+
+def pair_of(path, key):
+    for name, pair in PAIRS.items():
+        if path.endswith(f".{name}"):
+            return pair
+    if key.get("type") == "boolean":
+        return True, False
+    return key["enum"][:2] if "enum" in key else (min(key["default"] + 1, key["maximum"]), key["default"])
+
+
+def live_keys(server, kinds):
+    """Keys that take effect between two frames, each of a view that it says something to."""
+    for path, key in walk(ask(server, "GET", "/v1/config/schema")[1]):
+        if key["x-remote"] and key["x-cost"] == "frame":
+            used = [kind for kind in kinds if kind in key.get("x-used-by", {}).get("view", kinds)]
+            yield path.replace("views.edges", f"views.{used[0]}"), pair_of(path, key)
+
+
+def test_live_keys_again_and_again_lose_no_frame_and_no_memory(serve, watch, readers):  # noqa: F811
+    """EDGED_LIVE_TURNS=1000: each of them so often in a row."""
+    kinds, turns = ["edges", "binary", "canny", "motion", "overlay"], int(os.environ.get("EDGED_LIVE_TURNS", "4"))
+    server = serve(views=[{"name": kind, "view": kind, "label": {"corner": "bottom-left"}} for kind in kinds],
+                   regions=[{"name": "door", "polygon": WHOLE}, {"name": "yard"}],
+                   privacy=[{"name": "pad", "polygon": WHOLE[2:] + [[0.9, 0.9]]}])
+    viewer = watch(server.url("/front/edges"), size=(640, 360))
     viewer.wait_numbers(1)
+    for kind in kinds[1:]:
+        readers(server.url(f"/front/{kind}"))
+    keys = dict(live_keys(server, kinds))
+    assert len(keys) > 45
+    pids = [server.process.pid, server.camera()["process"]["pid"]]
 
-    def turn(count):
-        for i in range(count):
-            assert patch(server, view(gain=1 + i % 7))[0] == 200
+    def set_all(count):
+        for path, pair in keys.items():
+            for i in range(count):
+                status, answer = patch(server, nested(path, pair[i % 2]), "?keep=1")
+                assert status == 200 and {change["key"] for change in answer["changed"]} <= {path}, answer
+        return [daemon.process_memory_kib(pid) for pid in pids]
 
-    turn(100)
-    before_kib = daemon.process_memory_kib(server.process.pid)
-    turn(900)
-    assert get(server)["cameras"]["front"]["views"]["edges"]["gain"] == 1 + 899 % 7
-    assert daemon.process_memory_kib(server.process.pid) < before_kib + 8192
+    before_kib = set_all(4)
+    after_kib = set_all(turns)
     viewer.wait_after(time.monotonic_ns(), pattern.FPS)
+    missing, unreadable = pattern.holes(viewer.frames)
+    print(f"{len(keys)} keys, each {turns} times: front and camera {before_kib} -> {after_kib} KiB, "
+          f"{len(viewer.frames)} frames, {missing} missing, {server.dropped()} dropped by a busy machine")
+    assert all(after < before + 4096 for before, after in zip(before_kib, after_kib))
+    assert unreadable == 0
     server.assert_accounted(viewer)
+    assert pids == [server.process.pid, server.camera()["process"]["pid"]]
+    settled = get(server)
+    for path, pair in keys.items():
+        assert functools.reduce(dict.__getitem__, path.split("."), settled) == pair[(turns - 1) % 2], path
+    server.stop()
+    server.start()
+    assert get(server) == settled
 
 
 def test_a_dry_run_says_what_it_costs_and_changes_nothing(shared):
