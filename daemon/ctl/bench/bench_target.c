@@ -2,6 +2,7 @@
 
 #include "capture/source.h"
 #include "daemon/ctl/client.h"
+#include "daemon/front/live.h"
 
 #include <errno.h>
 #include <gst/gst.h>
@@ -21,9 +22,11 @@ static int load(struct bench_target *target, const struct bench_target_request *
                                     "{ view = \"motion\"; }, { view = \"overlay\"; }, "
                                     "{ view = \"direction\"; }, { view = \"split\"; } ); } );";
 
-    return request->config_path ? config_load(request->config_path, stderr, &target->config)
-                                : config_parse(request->all_kinds ? all_kinds : "",
-                                               "built-in defaults", stderr, &target->config);
+    _cleanup_(live_finish) struct live live = {0};
+
+    return request->all_kinds && !request->config_path
+               ? config_parse(all_kinds, "built-in defaults", stderr, &target->config)
+               : live_load(request->config_path, true, stderr, &live, &target->config);
 }
 
 static int find_camera(struct bench_target *target, const char *name, struct error *error)

@@ -22,7 +22,7 @@ struct bench_target_request {
 };
 
 struct bench_target {
-    struct config *config; // owned
+    struct config *config; // owned; with the settings that are kept over its file
     const struct config_camera *camera;
     const struct config_view *views[16];
     size_t view_count;

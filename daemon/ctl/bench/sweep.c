@@ -172,8 +172,8 @@ static bool sum_paths(const struct sweep *sweeps, size_t count, enum config_memo
     return ret_sum->median > 0;
 }
 
-static enum config_memory choose_memory(const struct sweep *sweeps, size_t count,
-                                        enum config_memory in_use)
+enum config_memory tune_choose_memory(const struct sweep *sweeps, size_t count,
+                                      enum config_memory in_use)
 {
     enum config_memory best = in_use;
     struct timing used, least, sum;
@@ -193,25 +193,19 @@ static enum config_memory choose_memory(const struct sweep *sweeps, size_t count
 }
 
 bool tune_choose(const struct sweep *sweeps, size_t count, enum config_memory in_use,
-                 struct kernels_conf *content)
+                 struct config_block blocks[CONFIG_KERNEL_COUNT])
 {
-    enum config_memory memory =
-        content->memory_elsewhere ? in_use : choose_memory(sweeps, count, in_use);
-    bool changed = memory != in_use;
+    bool changed = false;
 
-    if (changed) {
-        content->sets_memory = true;
-        content->memory = memory;
-    }
     for (enum config_kernel kernel = 0; kernel < CONFIG_KERNEL_COUNT; kernel++) {
         struct sweep_choice choice = {.count = 0};
 
         for (size_t i = 0; i < count && choice.count < ARRAY_LENGTH(choice.sweeps); i++) {
-            if (sweeps[i].kernel == kernel && sweeps[i].memory == memory) {
+            if (sweeps[i].kernel == kernel && sweeps[i].memory == in_use) {
                 choice.sweeps[choice.count++] = &sweeps[i];
             }
         }
-        changed |= sweep_choose(&choice, &content->blocks[kernel]);
+        changed |= sweep_choose(&choice, &blocks[kernel]);
     }
     return changed;
 }

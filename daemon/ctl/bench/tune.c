@@ -2,8 +2,11 @@
 #include "daemon/ctl/bench/tune.h"
 
 #include "board/board.h"
+#include "daemon/ctl/client.h"
 #include "daemon/ctl/commands.h"
 #include "daemon/ctl/progress.h"
+#include "daemon/front/live.h"
+#include "daemon/front/settings_file.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -24,7 +27,7 @@ static const char usage[] =
     "  --memory KIND,...  registered, pinned, managed: tried beside the kind in use; all without "
     "it\n"
     "  --quick            a dozen shapes, a quarter of the runs, the memory in use alone\n"
-    "  --write            put what is faster into kernels.conf beside the configuration\n"
+    "  --write            keep what is faster, as `edgectl set --keep` does\n"
     "  --json             the result as JSON; edgectl(1) explains the keys\n";
 
 static int take_memories(const char *text, void *result)
@@ -47,8 +50,8 @@ static int take_memories(const char *text, void *result)
     }
 }
 
-// Fills in what the command line left open. Returns 0, or the exit status to end with.
-static int complete_options(struct tune *tune)
+// Fills in what the command line left open.
+static void complete_options(struct tune *tune)
 {
     static const enum config_memory all[] = {CONFIG_MEMORY_REGISTERED, CONFIG_MEMORY_PINNED,
                                              CONFIG_MEMORY_MANAGED};
@@ -56,17 +59,10 @@ static int complete_options(struct tune *tune)
     if (!tune->request.config_path && access(CONFIG_DEFAULT_PATH, F_OK) == 0) {
         tune->request.config_path = CONFIG_DEFAULT_PATH;
     }
-    if (tune->write && !tune->request.config_path) {
-        fputs("edgectl: --write: there is no " CONFIG_DEFAULT_PATH ", name a configuration with "
-              "--config\n",
-              stderr);
-        return 2;
-    }
     if (tune->wanted_count == 0 && !tune->quick) {
         memcpy(tune->wanted, all, sizeof all);
         tune->wanted_count = ARRAY_LENGTH(all);
     }
-    return 0;
 }
 
 static int open_gpu(struct tune *tune, struct error *error)
@@ -155,44 +151,107 @@ static int measure(struct tune *tune, struct error *error)
     return r;
 }
 
-// What to do next is said on stderr, so that standard output stays JSON.
-static int write_choice(const struct tune *tune, struct kernels_conf *content, struct error *error)
+// What differs between the blocks, as a JSON merge patch.
+static char *write_patch(const struct config_block before[CONFIG_KERNEL_COUNT],
+                         const struct config_block after[CONFIG_KERNEL_COUNT])
 {
-    const char *path = tune->request.config_path;
-    int r;
+    GString *text = g_string_new("{\"kernels\":{");
 
-    if (tune->interrupted) {
-        fputs("edgectl: --write: interrupted, nothing is written\n", stderr);
-        return 0;
+    for (enum config_kernel i = 0; i < CONFIG_KERNEL_COUNT; i++) {
+        bool block = before[i].x != after[i].x || before[i].y != after[i].y;
+        bool rows = before[i].rows != after[i].rows;
+
+        if (!block && !rows) {
+            continue;
+        }
+        g_string_append_printf(text, "%s\"%s\":{", text->str[text->len - 1] == '}' ? "," : "",
+                               config_kernel_name(i));
+        if (block) {
+            g_string_append_printf(text, "\"block\":[%d,%d]%s", after[i].x, after[i].y,
+                                   rows ? "," : "");
+        }
+        if (rows) {
+            g_string_append_printf(text, "\"rows\":%d", after[i].rows);
+        }
+        g_string_append_c(text, '}');
     }
-    if (!tune_choose(tune->sweeps, tune->sweep_count, gpu_memory_kind(tune->session.memory),
-                     content)) {
-        fputs("edgectl: --write: nothing is faster than what is in use by more than the noise, "
-              "nothing is written\n",
-              stderr);
-        return 0;
+    return g_string_free(g_string_append(text, "}}"), FALSE);
+}
+
+// Into settings.conf, from which the next edged takes it.
+static int keep_for_later(const char *path, const char *patch, struct error *error)
+{
+    struct live_request request = {
+        .text = patch, .size = strlen(patch), .role = CONFIG_ROLE_ADMIN, .is_kept = true};
+    _cleanup_(cleanup_config) struct config *config = NULL, *next = NULL;
+    _cleanup_(live_finish) struct live live = {0};
+    int r = live_load(path, false, stderr, &live, &config);
+
+    if (r < 0) {
+        return r;
     }
-    r = kernels_conf_write(path, content, error);
+    live_change(&live, config, &request, &next);
+    g_free(request.reply);
+    live.is_unsaved = false; // an error is this function's to tell
+    return next ? settings_file_write(live.store, path, &live.kept, error)
+                : error_set(error, -EINVAL, "%s: %s", request.fault.key, request.fault.error.text);
+}
+
+// Keeps the patch by way of the running edged, or without one for the next. That is said on stderr,
+// so that standard output stays JSON.
+static int keep(const struct tune *tune, const char *patch, struct error *error)
+{
+    const struct client_options where = {.socket = tune->target.config->control.socket};
+    _cleanup_(client_cleanup) struct client *client = NULL;
+    _cleanup_(cleanup_free) char *reply = NULL;
+    int r = client_new(&where, error, &client);
+
+    r = r < 0 ? r : client_patch(client, "/v1/config?keep=1", patch, error, &reply);
+    bool runs = r != -ENOENT && r != -ECONNREFUSED;
+    if (!runs) {
+        error->text[0] = 0;
+        r = keep_for_later(tune->request.config_path, patch, error);
+    }
     if (r == 0) {
         fprintf(stderr,
-                "edgectl: written to " KERNELS_CONF " beside %s; `systemctl reload edged` "
-                "makes it live\n",
-                path);
+                "edgectl: kept, %s: %s; `edgectl diff` shows it, `edgectl unset` forgets it\n",
+                runs ? "and in force" : "for when edged is started", patch);
     }
     return r;
 }
 
+static int write_choice(const struct tune *tune, const struct config_block *before,
+                        struct error *error)
+{
+    struct config_block after[CONFIG_KERNEL_COUNT];
+    g_autofree char *patch = NULL;
+
+    memcpy(after, before, sizeof after);
+    if (tune->interrupted) {
+        fputs("edgectl: --write: interrupted, nothing is kept\n", stderr);
+        return 0;
+    }
+    if (!tune_choose(tune->sweeps, tune->sweep_count, gpu_memory_kind(tune->session.memory),
+                     after)) {
+        fputs("edgectl: --write: nothing is faster than what is in use by more than the noise, "
+              "nothing is kept\n",
+              stderr);
+        return 0;
+    }
+    patch = write_patch(before, after);
+    return keep(tune, patch, error);
+}
+
 static int run(struct tune *tune, struct error *error)
 {
-    struct kernels_conf content = {0};
+    struct config_block before[CONFIG_KERNEL_COUNT]; // what the configuration says
     int r = bench_target_init(&tune->target, &tune->request, error);
 
-    if (r == 0 && tune->write) {
-        r = kernels_conf_read(tune->request.config_path, tune->target.config, error, &content);
+    if (r < 0) {
+        return r;
     }
-    if (r == 0) {
-        r = measure(tune, error);
-    }
+    memcpy(before, tune->target.config->blocks, sizeof before);
+    r = measure(tune, error);
     if (r < 0) {
         return r;
     }
@@ -201,7 +260,7 @@ static int run(struct tune *tune, struct error *error)
     } else {
         tune_report_print(tune);
     }
-    return tune->write ? write_choice(tune, &content, error) : 0;
+    return tune->write ? write_choice(tune, before, error) : 0;
 }
 
 int ctl_tune(int argc, char **argv)
@@ -225,10 +284,10 @@ int ctl_tune(int argc, char **argv)
     struct error error = {0};
     int r, status;
 
-    if (!command_line_parse(&line, argc, argv, &status) ||
-        (status = complete_options(&tune)) != 0) {
+    if (!command_line_parse(&line, argc, argv, &status)) {
         return status;
     }
+    complete_options(&tune);
     r = run(&tune, &error);
     if (r < 0 && error.text[0]) {
         fprintf(stderr, "edgectl: %s\n", error.text);

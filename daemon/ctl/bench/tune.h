@@ -1,10 +1,8 @@
-// `edgectl tune`: its parts and what they hand on. tune.c reads the command line and opens the GPU,
-// sweep.c measures and chooses what is worth writing, tune_report.c prints and kernels_conf.c
-// writes it.
+// `edgectl tune`: its parts and what they hand on. tune.c reads the command line, opens the GPU and
+// keeps what is faster, sweep.c measures and chooses it, tune_report.c prints.
 #pragma once
 
 #include "daemon/ctl/bench/bench_target.h"
-#include "daemon/ctl/bench/kernels_conf.h"
 #include "daemon/ctl/gpu_session.h"
 #include "kernels/tune/sweep.h"
 
@@ -33,10 +31,13 @@ void tune_report_print(const struct tune *tune);
 // The keys are in edgectl(1). Prints one JSON object.
 void tune_report_print_json(const struct tune *tune);
 
-// Changes in `content` what is better by more than the noise. For each kernel that is the block and
-// the rows a thread with the smallest sum over the views that it computes, in the kind of memory
-// that will be in use; only one of the two is changed if the other gains no more than the noise.
-// The kind of memory is changed only if whole frames are also at least 5 % faster in it. True if
-// anything changed.
+// Changes in `blocks` what is faster by more than the noise. For each kernel that is the block and
+// the rows a thread with the smallest sum over the views that it computes, in the kind of memory in
+// use; only one of the two is changed if the other gains no more than the noise. {0, 0} and 0 rows
+// stand for what the configuration leaves open. True if anything changed.
 bool tune_choose(const struct sweep *sweeps, size_t count, enum config_memory in_use,
-                 struct kernels_conf *content);
+                 struct config_block blocks[CONFIG_KERNEL_COUNT]);
+// The kind of memory in which whole frames of all views are faster than in the one in use, by more
+// than the noise and 5 %; without one, that in use.
+enum config_memory tune_choose_memory(const struct sweep *sweeps, size_t count,
+                                      enum config_memory in_use);

@@ -70,6 +70,8 @@ static void print_paths(const struct tune *tune)
 {
     static const char *const titles[] = {"VIEW", "MEMORY", "US", "+-"};
     struct table *table = table_new(titles, ARRAY_LENGTH(titles));
+    enum config_memory in_use = gpu_memory_kind(tune->session.memory);
+    enum config_memory faster = tune_choose_memory(tune->sweeps, tune->sweep_count, in_use);
 
     for (size_t i = 0; i < tune->sweep_count; i++) {
         const struct sweep *sweep = &tune->sweeps[i];
@@ -77,7 +79,7 @@ static void print_paths(const struct tune *tune)
         if (sweep->path.median > 0 && !sweep->further) {
             table_add(table, "%s", sweep->view->name);
             table_add(table, "%s%s", config_memory_name(sweep->memory),
-                      sweep->memory == gpu_memory_kind(tune->session.memory) ? " (in use)" : "");
+                      sweep->memory == in_use ? " (in use)" : "");
             table_add(table, "%.1f", sweep->path.median);
             table_add(table, "%.1f", sweep->path.spread);
         }
@@ -87,6 +89,11 @@ static void print_paths(const struct tune *tune)
         table_print(table, stdout);
     }
     table_free(table);
+    if (faster != in_use) {
+        printf("Whole frames are clearly faster in %s memory: set memory = \"%s\" in the "
+               "configuration, and tune again.\n",
+               config_memory_name(faster), config_memory_name(faster));
+    }
 }
 
 void tune_report_print(const struct tune *tune)

@@ -15,9 +15,15 @@ static struct sweep sweep_of(enum config_kernel kernel, enum config_memory memor
     return sweep;
 }
 
-static bool choose(struct sweep *sweeps, size_t count, struct kernels_conf *content)
+static bool choose(struct sweep *sweeps, size_t count,
+                   struct config_block blocks[CONFIG_KERNEL_COUNT])
 {
-    return tune_choose(sweeps, count, CONFIG_MEMORY_REGISTERED, content);
+    return tune_choose(sweeps, count, CONFIG_MEMORY_REGISTERED, blocks);
+}
+
+static enum config_memory choose_memory(struct sweep *sweeps, size_t count)
+{
+    return tune_choose_memory(sweeps, count, CONFIG_MEMORY_REGISTERED);
 }
 
 static void assert_block(struct config_block block, int x, int y)
@@ -29,22 +35,21 @@ static void assert_block(struct config_block block, int x, int y)
 TEST(test_a_faster_block_is_chosen)
 {
     struct sweep sweep = sweep_of(CONFIG_KERNEL_GRAY, CONFIG_MEMORY_REGISTERED, 20, 15, 40);
-    struct kernels_conf content = {0};
+    struct config_block blocks[CONFIG_KERNEL_COUNT] = {0};
 
-    assert_true(choose(&sweep, 1, &content));
-    assert_block(content.blocks[CONFIG_KERNEL_GRAY], 128, 1);
-    assert_block(content.blocks[CONFIG_KERNEL_GRADIENT], 0, 0);
-    assert_false(content.sets_memory);
+    assert_true(choose(&sweep, 1, blocks));
+    assert_block(blocks[CONFIG_KERNEL_GRAY], 128, 1);
+    assert_block(blocks[CONFIG_KERNEL_GRADIENT], 0, 0);
 }
 
 TEST(test_a_block_within_the_noise_is_not)
 {
     struct sweep sweep = sweep_of(CONFIG_KERNEL_GRAY, CONFIG_MEMORY_REGISTERED, 20, 19.2, 40);
-    struct kernels_conf content = {.blocks = {[CONFIG_KERNEL_GRADIENT] = {64, 2, 0}}};
+    struct config_block blocks[CONFIG_KERNEL_COUNT] = {[CONFIG_KERNEL_GRADIENT] = {64, 2, 0}};
 
-    assert_false(choose(&sweep, 1, &content));
-    assert_block(content.blocks[CONFIG_KERNEL_GRAY], 0, 0);
-    assert_block(content.blocks[CONFIG_KERNEL_GRADIENT], 64, 2);
+    assert_false(choose(&sweep, 1, blocks));
+    assert_block(blocks[CONFIG_KERNEL_GRAY], 0, 0);
+    assert_block(blocks[CONFIG_KERNEL_GRADIENT], 64, 2);
 }
 
 // 20 + 20 in use, 10 + 40 in the other.
@@ -54,12 +59,12 @@ TEST(test_views_of_one_kernel_are_added_up)
         sweep_of(CONFIG_KERNEL_GRADIENT, CONFIG_MEMORY_REGISTERED, 20, 10, 40),
         sweep_of(CONFIG_KERNEL_GRADIENT, CONFIG_MEMORY_REGISTERED, 20, 40, 40),
     };
-    struct kernels_conf content = {0};
+    struct config_block blocks[CONFIG_KERNEL_COUNT] = {0};
 
-    assert_false(choose(sweeps, 2, &content));
+    assert_false(choose(sweeps, 2, blocks));
     sweeps[1].shapes[0].time.median = 22;
-    assert_true(choose(sweeps, 2, &content));
-    assert_block(content.blocks[CONFIG_KERNEL_GRADIENT], 128, 1);
+    assert_true(choose(sweeps, 2, blocks));
+    assert_block(blocks[CONFIG_KERNEL_GRADIENT], 128, 1);
 }
 
 TEST(test_memory_is_chosen_where_whole_frames_are_clearly_faster)
@@ -68,32 +73,14 @@ TEST(test_memory_is_chosen_where_whole_frames_are_clearly_faster)
         sweep_of(CONFIG_KERNEL_GRADIENT, CONFIG_MEMORY_REGISTERED, 20, 10, 40),
         sweep_of(CONFIG_KERNEL_GRADIENT, CONFIG_MEMORY_MANAGED, 20, 30, 39),
     };
-    struct kernels_conf content = {0};
 
-    assert_true(choose(sweeps, 2, &content));
-    assert_false(content.sets_memory);
-    assert_block(content.blocks[CONFIG_KERNEL_GRADIENT], 128, 1);
-
-    // Now it is, and its own best block is the one in use.
-    content = (struct kernels_conf){0};
+    assert_int_equal(choose_memory(sweeps, 2), CONFIG_MEMORY_REGISTERED);
     sweeps[1].path.median = 30;
-    assert_true(choose(sweeps, 2, &content));
-    assert_true(content.sets_memory);
-    assert_int_equal(content.memory, CONFIG_MEMORY_MANAGED);
-    assert_block(content.blocks[CONFIG_KERNEL_GRADIENT], 0, 0);
-}
-
-TEST(test_memory_set_elsewhere_is_not_chosen)
-{
-    struct sweep sweeps[] = {
-        sweep_of(CONFIG_KERNEL_GRADIENT, CONFIG_MEMORY_REGISTERED, 20, 10, 40),
-        sweep_of(CONFIG_KERNEL_GRADIENT, CONFIG_MEMORY_MANAGED, 20, 30, 10),
-    };
-    struct kernels_conf content = {.memory_elsewhere = true};
-
-    assert_true(choose(sweeps, 2, &content));
-    assert_false(content.sets_memory);
-    assert_block(content.blocks[CONFIG_KERNEL_GRADIENT], 128, 1);
+    assert_int_equal(choose_memory(sweeps, 2), CONFIG_MEMORY_MANAGED);
+    // Blocks are still those for the memory in use.
+    struct config_block blocks[CONFIG_KERNEL_COUNT] = {0};
+    assert_true(choose(sweeps, 2, blocks));
+    assert_block(blocks[CONFIG_KERNEL_GRADIENT], 128, 1);
 }
 
 // A kind that lacks the times of one view is not compared.
@@ -103,10 +90,9 @@ TEST(test_memory_of_an_interrupted_sweep_is_not_chosen)
         sweep_of(CONFIG_KERNEL_GRADIENT, CONFIG_MEMORY_REGISTERED, 20, 20, 40),
         sweep_of(CONFIG_KERNEL_GRADIENT, CONFIG_MEMORY_PINNED, 20, 20, 0),
     };
-    struct kernels_conf content = {0};
 
-    assert_false(choose(sweeps, 2, &content));
-    assert_false(choose(NULL, 0, &content));
+    assert_int_equal(choose_memory(sweeps, 2), CONFIG_MEMORY_REGISTERED);
+    assert_int_equal(choose_memory(NULL, 0), CONFIG_MEMORY_REGISTERED);
 }
 
 // Times of [32, 8] and [128, 1] with 4 rows, in use with [32, 8], and with 8.
@@ -126,11 +112,11 @@ static struct sweep sweep_with_rows(double used_us, double rows_us, double block
 
 static void assert_choice(struct sweep sweep, int x, int y, int rows)
 {
-    struct kernels_conf content = {0};
+    struct config_block blocks[CONFIG_KERNEL_COUNT] = {0};
 
-    assert_int_equal(choose(&sweep, 1, &content), x > 0 || rows > 0);
-    assert_block(content.blocks[CONFIG_KERNEL_GRADIENT], x, y);
-    assert_int_equal(content.blocks[CONFIG_KERNEL_GRADIENT].rows, rows);
+    assert_int_equal(choose(&sweep, 1, blocks), x > 0 || rows > 0);
+    assert_block(blocks[CONFIG_KERNEL_GRADIENT], x, y);
+    assert_int_equal(blocks[CONFIG_KERNEL_GRADIENT].rows, rows);
 }
 
 TEST(test_rows_are_chosen_alone_or_with_a_block_by_what_each_gains)
@@ -148,14 +134,14 @@ TEST(test_what_gains_no_more_than_the_noise_beside_the_other_is_left_alone)
     assert_choice(sweep_with_rows(20, 19.5, 19.5, 19.2), 0, 0, 0);
 }
 
-TEST(test_a_choice_keeps_what_kernels_conf_says_beside_it)
+TEST(test_a_choice_keeps_what_the_configuration_says_beside_it)
 {
     struct sweep sweep = sweep_with_rows(20, 15, 20, 20);
-    struct kernels_conf content = {.blocks = {{32, 8, 4}}};
+    struct config_block blocks[CONFIG_KERNEL_COUNT] = {{32, 8, 4}};
 
-    assert_true(choose(&sweep, 1, &content));
-    assert_block(content.blocks[CONFIG_KERNEL_GRADIENT], 32, 8);
-    assert_int_equal(content.blocks[CONFIG_KERNEL_GRADIENT].rows, 8);
+    assert_true(choose(&sweep, 1, blocks));
+    assert_block(blocks[CONFIG_KERNEL_GRADIENT], 32, 8);
+    assert_int_equal(blocks[CONFIG_KERNEL_GRADIENT].rows, 8);
 }
 
 RUN_TESTS(NULL, NULL)
