@@ -185,7 +185,7 @@ struct config_label {
 struct config_view {
     char *name; // mount: /<camera>/<name>; [A-Za-z0-9_-]{1,32}, unique in its camera
     enum config_view_kind view;
-    enum config_operator operator;
+    enum config_operator op;
     int blur; // 0, 3 or 5: the side of the square that smooths first
     enum config_norm norm;
     double gain; // factor on the magnitude before rounding

@@ -197,7 +197,7 @@ static const struct schema_key view_keys[] = {
          "and direction colours gray; these end the view. mask blackens what the view's mask or "
          "polygon leaves out. Options are the view's norm, gain, threshold, colour, mark, low, "
          "high and times."},
-    {"operator", SCHEMA_WORD, .remote = true, VIEW_FIELD(operator), .words = operator_words,
+    {"operator", SCHEMA_WORD, .remote = true, VIEW_FIELD(op), .words = operator_words,
      .default_text = "sobel", .used_by = WITH_GRADIENT,
      .help =
          "The pair of filters that measures the gradient; sobel5 looks at 5x5 pixels, the others "

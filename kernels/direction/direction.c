@@ -192,7 +192,7 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
 
     (void)error;
     direction->colours = direction_colours(setup->input);
-    stage->radius = gradient_radius(setup->options->operator);
+    stage->radius = gradient_radius(setup->options->op);
     stage->scratch_bytes = scratch_bytes(setup->input->width);
     stage->run_rows = run_rows;
     gradient_set(&direction->gradient, setup->options);

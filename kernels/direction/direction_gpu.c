@@ -38,8 +38,7 @@ static unsigned takes(const struct gpu_stage_setup *setup)
 {
     unsigned count = gpu_stage_match(setup, STAGE_DIRECTION);
 
-    return count == 1 || (count > 1 && options_of(setup)->operator== CONFIG_OPERATOR_SOBEL) ? count
-                                                                                            : 0;
+    return count == 1 || (count > 1 && options_of(setup)->op == CONFIG_OPERATOR_SOBEL) ? count : 0;
 }
 
 // `n` in 2^-`bits`, at most 15, as a half; n is not 0 and has at most 11 bits.
@@ -112,7 +111,7 @@ static int upload(struct gpu_stage *stage, const struct gpu_stage_setup *setup, 
 static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
 {
     const struct stage_options *options = options_of(setup);
-    bool sobel = options->operator== CONFIG_OPERATOR_SOBEL;
+    bool sobel = options->op == CONFIG_OPERATOR_SOBEL;
     struct gpu_tile tile = {JOB_PIXELS, setup->mapped && setup->first ? JOB_ROWS_MAPPED : JOB_ROWS};
     struct direction_stage *state = stage->state;
     struct direction_cuda *parameters = &state->parameters;
@@ -120,8 +119,8 @@ static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, st
 
     parameters->gain = (float)options->gain;
     parameters->l1 = options->norm == CONFIG_NORM_L1;
-    memcpy(parameters->smooth, operators[options->operator].smooth, sizeof parameters->smooth);
-    memcpy(parameters->derive, operators[options->operator].derive, sizeof parameters->derive);
+    memcpy(parameters->smooth, operators[options->op].smooth, sizeof parameters->smooth);
+    memcpy(parameters->derive, operators[options->op].derive, sizeof parameters->derive);
     state->direct = options->gain == 1.0 && !parameters->l1;
     state->vector_bytes = JOB_VECTOR_BYTES(
         setup->first ? setup->camera->planes[0].width_bytes / setup->camera->width : 1);

@@ -349,7 +349,7 @@ unsigned gradient_radius(enum config_operator op)
 
 void gradient_set(struct gradient *gradient, const struct stage_options *options)
 {
-    gradient->op = options->operator;
+    gradient->op = options->op;
     gradient->norm = options->norm;
     gradient->gain = options->gain;
     if (gradient->gain == 1.0) {
@@ -362,7 +362,7 @@ void gradient_set(struct gradient *gradient, const struct stage_options *options
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
     (void)error;
-    stage->radius = gradient_radius(setup->options->operator);
+    stage->radius = gradient_radius(setup->options->op);
     stage->scratch_bytes = gradient_scratch_bytes(setup->input->width);
     stage->run_rows = run_rows;
     gradient_set(stage->state, setup->options);

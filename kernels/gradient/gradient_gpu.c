@@ -36,7 +36,7 @@ static unsigned takes(const struct gpu_stage_setup *setup)
     if (count == 0) {
         return 0;
     }
-    if (setup->steps[gradient].options.operator== CONFIG_OPERATOR_SOBEL) {
+    if (setup->steps[gradient].options.op == CONFIG_OPERATOR_SOBEL) {
         return count + match_threshold(setup);
     }
     return gradient == 0 ? count : 0;
@@ -54,7 +54,7 @@ static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, st
 {
     const struct plan_step *step = &setup->steps[gradient_at(setup)];
     const struct stage_options *options = &step->options;
-    const char *name = operators[options->operator], *range = "full";
+    const char *name = operators[options->op], *range = "full";
     struct gradient_cuda *parameters = stage->state;
     uint32_t thresholds[256];
     int r;

@@ -65,7 +65,7 @@ static bool same_mask(const struct mask_plane *a, const struct mask_plane *b)
 static bool same_step(const struct plan_step *one, const struct plan_step *other)
 {
     const struct stage_options *a = &one->options, *b = &other->options;
-    bool same_gradient = a->norm == b->norm && a->gain == b->gain && a->operator== b->operator;
+    bool same_gradient = a->norm == b->norm && a->gain == b->gain && a->op == b->op;
 
     return one->kind == other->kind && same_gradient && a->blur == b->blur &&
            a->threshold == b->threshold && a->shades == b->shades && a->times == b->times &&

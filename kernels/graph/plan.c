@@ -16,7 +16,7 @@ struct plan_step plan_step(enum stage_kind kind, const struct config_view *setti
         break;
     case STAGE_GRADIENT:
     case STAGE_DIRECTION:
-        options->operator= custom ? CONFIG_OPERATOR_SOBEL : settings->operator;
+        options->op = custom ? CONFIG_OPERATOR_SOBEL : settings->op;
         options->norm = settings->norm;
         options->gain = settings->gain;
         break;
@@ -251,13 +251,13 @@ static void add_own_blur(struct planning *planning, int side)
     planning->plan.steps[planning->plan.count - 1].options.blur = side;
 }
 
-static void add_own_gradient(struct planning *planning, enum config_operator operator)
+static void add_own_gradient(struct planning *planning, enum config_operator op)
 {
     struct stage_options *options;
 
     add(planning, STAGE_GRADIENT);
     options = &planning->plan.steps[planning->plan.count - 1].options;
-    options->operator= operator;
+    options->op = op;
 }
 
 static void add_stage(struct planning *planning, enum config_stage stage)

@@ -10,7 +10,7 @@ struct mask_plane;
 // What a stage is told of its view's settings, in the words of config.h. What its kind has no use
 // for is zero.
 struct stage_options {
-    enum config_operator operator;
+    enum config_operator op;
     int blur; // 3 or 5
     enum config_norm norm;
     double gain;

@@ -83,11 +83,11 @@ int bench_steps(struct bench *bench, const struct bench_size *size)
         enum stage_kind kind;
         struct config_view settings;
     } steps[] = {
-        {"sobel5", STAGE_GRADIENT, {.operator= CONFIG_OPERATOR_SOBEL5, .gain = 1}},
-        {"sobel5 gain 0.1", STAGE_GRADIENT, {.operator= CONFIG_OPERATOR_SOBEL5, .gain = 0.1}},
-        {"scharr", STAGE_GRADIENT, {.operator= CONFIG_OPERATOR_SCHARR, .gain = 1}},
-        {"scharr gain 0.3", STAGE_GRADIENT, {.operator= CONFIG_OPERATOR_SCHARR, .gain = 0.3}},
-        {"prewitt", STAGE_GRADIENT, {.operator= CONFIG_OPERATOR_PREWITT, .gain = 1}},
+        {"sobel5", STAGE_GRADIENT, {.op = CONFIG_OPERATOR_SOBEL5, .gain = 1}},
+        {"sobel5 gain 0.1", STAGE_GRADIENT, {.op = CONFIG_OPERATOR_SOBEL5, .gain = 0.1}},
+        {"scharr", STAGE_GRADIENT, {.op = CONFIG_OPERATOR_SCHARR, .gain = 1}},
+        {"scharr gain 0.3", STAGE_GRADIENT, {.op = CONFIG_OPERATOR_SCHARR, .gain = 0.3}},
+        {"prewitt", STAGE_GRADIENT, {.op = CONFIG_OPERATOR_PREWITT, .gain = 1}},
         {"blur 3", STAGE_BLUR, {.blur = 3}},
         {"blur 5", STAGE_BLUR, {.blur = 5}},
         {"threshold", STAGE_THRESHOLD, {.threshold = 80}},
@@ -113,14 +113,12 @@ int bench_chains(struct bench *bench, const struct bench_size *size)
         const char *name;
         struct config_view settings;
     } chains[] = {
-        {" binary", {.threshold = 80}}, {" binary otsu", {.threshold = CONFIG_THRESHOLD_OTSU}},
+        {" binary", {.threshold = 80}},
+        {" binary otsu", {.threshold = CONFIG_THRESHOLD_OTSU}},
         {" binary open 1", {.threshold = 80, .morphology = CONFIG_MORPHOLOGY_OPEN, .times = 1}},
         {" blur 5 binary", {.threshold = 80, .blur = 5}},
-        {" scharr binary",
-         {
-             .threshold = 80,
-             .operator= CONFIG_OPERATOR_SCHARR } },
-        };
+        {" scharr binary", {.threshold = 80, .op = CONFIG_OPERATOR_SCHARR}},
+    };
     int r = 0;
 
     for (size_t i = 0; i < 2 * ARRAY_LENGTH(chains) && r == 0; i++) {

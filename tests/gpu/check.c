@@ -29,7 +29,7 @@ static void set_operator(struct config_view *settings, size_t index)
 {
     static const double others[] = {0.05, 0.25, 3.1};
 
-    settings->operator=(enum config_operator)(CONFIG_OPERATOR_SOBEL5 + index / 8);
+    settings->op = (enum config_operator)(CONFIG_OPERATOR_SOBEL5 + index / 8);
     settings->norm = index / 2 % 2 ? CONFIG_NORM_L1 : CONFIG_NORM_L2;
     settings->gain = index / 4 % 2 ? others[index / 8] : 1;
 }
@@ -44,8 +44,8 @@ static void set_binary(struct config_view *settings, size_t index)
     settings->threshold = thresholds[index / 2 % 4];
     settings->norm = index / 8 % 2 ? CONFIG_NORM_L1 : CONFIG_NORM_L2;
     settings->gain = index < 8 ? 1 : gains[index / 2 % 4];
-    settings->operator= index<16 ? CONFIG_OPERATOR_SOBEL
-                                 : (enum config_operator)(index % CONFIG_OPERATOR_COUNT);
+    settings->op =
+        index < 16 ? CONFIG_OPERATOR_SOBEL : (enum config_operator)(index % CONFIG_OPERATOR_COUNT);
     if (index >= 16) {
         settings->threshold = index < 24 ? CONFIG_THRESHOLD_OTSU : 60;
         settings->morphology =
@@ -65,7 +65,7 @@ static void set_colour(struct config_view *settings, size_t index)
     size_t i = index / 4;
 
     settings->view = index / 2 % 2 ? CONFIG_VIEW_DIRECTION : CONFIG_VIEW_OVERLAY;
-    settings->operator= operators[i];
+    settings->op = operators[i];
     settings->norm = i == 1 || i == 5 ? CONFIG_NORM_L1 : CONFIG_NORM_L2;
     settings->gain = i % 3 == 2 ? 0.3 : i == 4 ? 0.05 : 1;
     settings->blur = i == 6 ? 5 : 0;
@@ -90,7 +90,7 @@ static void set_masked(struct config_view *settings, size_t index)
                                                   CONFIG_VIEW_EDGES,  CONFIG_VIEW_OVERLAY};
 
     settings->view = kinds[index / 2];
-    settings->operator= index / 2 == 4 ? CONFIG_OPERATOR_SCHARR : CONFIG_OPERATOR_SOBEL;
+    settings->op = index / 2 == 4 ? CONFIG_OPERATOR_SCHARR : CONFIG_OPERATOR_SOBEL;
     settings->threshold = 60;
     settings->low = 50;
     settings->high = 150;
@@ -114,7 +114,7 @@ struct check_case check_case_at(size_t index)
         set_operator(settings, index - 20);
     } else if (index < 48) {
         settings->blur = index % 2 ? 3 : 5;
-        settings->operator= index<46 ? CONFIG_OPERATOR_SOBEL : CONFIG_OPERATOR_PREWITT;
+        settings->op = index < 46 ? CONFIG_OPERATOR_SOBEL : CONFIG_OPERATOR_PREWITT;
     } else if (index < 80) {
         set_binary(settings, index - 48);
     } else if (index >= 116) {
@@ -156,9 +156,9 @@ static void describe(const struct check_case *what, char *text, size_t size)
     const struct config_view *view = &what->settings;
 
     snprintf(text, size, "%s, %s %s gain %g, blur %d, threshold %d, morphology %d times %d%s%s, %s",
-             kinds[view->view], operators[view->operator],
-             view->norm == CONFIG_NORM_L2 ? "l2" : "l1", view->gain, view->blur, view->threshold,
-             (int)view->morphology, view->times, view->mark == CONFIG_MARK_RED ? ", red" : "",
+             kinds[view->view], operators[view->op], view->norm == CONFIG_NORM_L2 ? "l2" : "l1",
+             view->gain, view->blur, view->threshold, (int)view->morphology, view->times,
+             view->mark == CONFIG_MARK_RED ? ", red" : "",
              view->polygon_count > 0 ? ", masked" : "",
              what->output == VIEW_OUTPUT_STREAM ? "stream" : "exact");
 }

@@ -29,7 +29,7 @@ static struct config_view draw_settings(void)
 
     return (struct config_view){
         .view = (enum config_view_kind)draw(CHECK_VIEW_KINDS),
-        .operator=(enum config_operator) draw(CONFIG_OPERATOR_COUNT),
+        .op = (enum config_operator)draw(CONFIG_OPERATOR_COUNT),
         .blur = blurs[draw(ARRAY_LENGTH(blurs))],
         .norm = (enum config_norm)draw(2),
         .gain = gains[draw(ARRAY_LENGTH(gains))],

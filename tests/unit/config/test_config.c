@@ -30,7 +30,7 @@ TEST(test_empty_text_is_one_auto_camera_with_edges)
     assert_int_equal(camera->view_count, 1);
     assert_string_equal(view->name, "edges");
     assert_int_equal(view->view, CONFIG_VIEW_EDGES);
-    assert_int_equal(view->operator, CONFIG_OPERATOR_SOBEL);
+    assert_int_equal(view->op, CONFIG_OPERATOR_SOBEL);
     assert_int_equal(view->norm, CONFIG_NORM_L2);
     assert_number_equal(view->gain, 1.0);
     assert_int_equal(view->encoder, CONFIG_ENCODER_AUTO);

@@ -22,7 +22,7 @@ TEST(test_view_keys_are_set_from_text)
     assert_int_equal(config_view_set(view, "norm", "l1", &error), 0);
     assert_int_equal(view->norm, CONFIG_NORM_L1);
     assert_int_equal(config_view_set(view, "operator", "prewitt", &error), 0);
-    assert_int_equal(view->operator, CONFIG_OPERATOR_PREWITT);
+    assert_int_equal(view->op, CONFIG_OPERATOR_PREWITT);
     assert_int_equal(config_view_set(view, "blur", "5", &error), 0);
     assert_int_equal(view->blur, 5);
     assert_int_equal(config_view_set(view, "blur", "3", &error), 0);

@@ -26,7 +26,7 @@ struct gpu_view_case {
     uint32_t width, height;
     enum view_output output;
     void (*draw)(struct frame *frame, uint32_t seed); // NULL: gpu_view_draw()
-    enum config_operator operator;
+    enum config_operator op;
     int blur, threshold;
     enum config_morphology morphology;
     int times;
@@ -60,7 +60,7 @@ static inline int gpu_view_bed_views(struct gpu_view_bed *bed, const struct gpu_
     const struct config_view settings = {.view = c->kind,
                                          .norm = c->norm,
                                          .gain = c->gain,
-                                         .operator= c->operator,
+                                         .op = c->op,
                                          .blur = c->blur,
                                          .threshold = c->threshold,
                                          .morphology = c->morphology,

@@ -16,7 +16,7 @@ static const struct config_view masked_edges = {.view = CONFIG_VIEW_EDGES, .gain
 static const struct config_view views[] = {
     {.view = CONFIG_VIEW_GRAY, MASKED},
     {.view = CONFIG_VIEW_EDGES, .gain = 1.0, MASKED},
-    {.view = CONFIG_VIEW_EDGES, .gain = 0.3, .operator= CONFIG_OPERATOR_SCHARR, MASKED},
+    {.view = CONFIG_VIEW_EDGES, .gain = 0.3, .op = CONFIG_OPERATOR_SCHARR, MASKED},
     {.view = CONFIG_VIEW_BINARY, .gain = 1.0, .threshold = 80, MASKED},
     {.view = CONFIG_VIEW_BINARY,
      .gain = 1.0,

@@ -44,7 +44,7 @@ TEST(test_stages_share_a_launch_where_they_can)
     settings.threshold = CONFIG_THRESHOLD_OTSU;
     settings.morphology = CONFIG_MORPHOLOGY_NONE;
     assert_kernels(&bed, &settings, "RGB3", "gradient threshold");
-    settings.operator= CONFIG_OPERATOR_SCHARR;
+    settings.op = CONFIG_OPERATOR_SCHARR;
     assert_kernels(&bed, &settings, "YUYV", "gray gradient threshold");
     assert_kernels(&bed, &settings, "NV12", "gradient threshold");
     settings.blur = 5;

@@ -60,7 +60,7 @@ static struct gradient make_gradient(enum config_operator op, enum config_norm n
 {
     struct gradient gradient = {0};
 
-    gradient_set(&gradient, &(struct stage_options){.operator= op, .norm = norm, .gain = gain});
+    gradient_set(&gradient, &(struct stage_options){.op = op, .norm = norm, .gain = gain});
     return gradient;
 }
 

@@ -17,21 +17,18 @@ static struct config_point band[POLYGON_CORNERS] = {{0.1, 0}, {0.7, 0}, {0.95, 1
 static struct config_point nothing[POLYGON_CORNERS] = {{0, 0}, {1, 0}, {1, 0}, {0, 0}};
 
 static const struct config_view views[VIEWS] = {
-    {.view = CONFIG_VIEW_GRAY}, {.view = CONFIG_VIEW_EDGES, .gain = 1.0},
-    {
-        .view = CONFIG_VIEW_EDGES,
-        .gain = 1.0,
-        .blur = 5,
-        .operator= CONFIG_OPERATOR_SCHARR },
-        {.view = CONFIG_VIEW_BINARY, .gain = 1.0, .threshold = 80},
-        {.view = CONFIG_VIEW_BINARY,
-         .gain = 1.0,
-         .threshold = CONFIG_THRESHOLD_OTSU,
-         .morphology = CONFIG_MORPHOLOGY_CLOSE,
-         .times = 2},
-        {.view = CONFIG_VIEW_CANNY, .low = 50, .high = 150},
-        {.view = CONFIG_VIEW_CANNY, .thresholds = CONFIG_THRESHOLDS_MEDIAN, .blur = 3},
-    };
+    {.view = CONFIG_VIEW_GRAY},
+    {.view = CONFIG_VIEW_EDGES, .gain = 1.0},
+    {.view = CONFIG_VIEW_EDGES, .gain = 1.0, .blur = 5, .op = CONFIG_OPERATOR_SCHARR},
+    {.view = CONFIG_VIEW_BINARY, .gain = 1.0, .threshold = 80},
+    {.view = CONFIG_VIEW_BINARY,
+     .gain = 1.0,
+     .threshold = CONFIG_THRESHOLD_OTSU,
+     .morphology = CONFIG_MORPHOLOGY_CLOSE,
+     .times = 2},
+    {.view = CONFIG_VIEW_CANNY, .low = 50, .high = 150},
+    {.view = CONFIG_VIEW_CANNY, .thresholds = CONFIG_THRESHOLDS_MEDIAN, .blur = 3},
+};
 
 // A picture of 2 x 1 whose left half is just white enough.
 static int read_half(void *context, const char *path, struct error *error,

@@ -6,7 +6,7 @@ TEST(test_each_operator_weighs_the_neighbours_of_a_dot)
 {
     // A dot of 10, and 10 times |gx| + |gy| around it: of the weights in gradient.h, by hand.
     static const struct {
-        enum config_operator operator;
+        enum config_operator op;
         uint8_t expected[5][5];
     } cases[] = {
         {CONFIG_OPERATOR_SOBEL, {{0}, {0, 20, 20, 20}, {0, 20, 0, 20}, {0, 20, 20, 20}, {0}}},
@@ -21,10 +21,8 @@ TEST(test_each_operator_weighs_the_neighbours_of_a_dot)
     };
 
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
-        const struct config_view settings = {.view = CONFIG_VIEW_EDGES,
-                                             .operator= cases[i].operator,
-                                             .norm = CONFIG_NORM_L1,
-                                             .gain = 1.0};
+        const struct config_view settings = {
+            .view = CONFIG_VIEW_EDGES, .op = cases[i].op, .norm = CONFIG_NORM_L1, .gain = 1.0};
         struct frame *input = new_frame("GREY", 5, 5, 3), *output;
 
         for (uint32_t y = 0; y < 5; y++) {

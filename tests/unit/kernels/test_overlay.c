@@ -144,7 +144,7 @@ TEST(test_every_format_is_the_camera_view_with_the_edges_of_the_binary_view)
     static const char *const names[] = {"GREY", "NV12", "NV21", "YU12", "422P", "444P",
                                         "YUYV", "UYVY", "RGB3", "BGR3", "XR24"};
     const struct config_view binary = {.view = CONFIG_VIEW_BINARY,
-                                       .operator= CONFIG_OPERATOR_SCHARR,
+                                       .op = CONFIG_OPERATOR_SCHARR,
                                        .gain = 0.1,
                                        .blur = 3,
                                        .threshold = 90};
