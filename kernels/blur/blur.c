@@ -1,10 +1,31 @@
+// Row stage: gray rows smoothed by a square of binomial weights, borders replicated.
+//
+//   blur 3: [1 2 1]² / 16          (sum + 8) >> 4
+//   blur 5: [1 4 6 4 1]² / 256     (sum + 128) >> 8
+//
+// Rounded half up, once, at the end: what cv2.GaussianBlur(gray, (3, 3) or (5, 5), 0) makes of 8
+// bit pictures with BORDER_REPLICATE.
+//
 // Columns first, as the gradient does it: weighed sums of the pixels above each other are a 16 bit
 // row in L1. With blur 5 the largest sum of both passes is 256 * 255 and leaves room for the 128
 // that rounds, so 16 bits hold everything.
-#include "kernels/blur/blur.h"
-
+#include "kernels/stage/gpu_stage.h"
 #include "kernels/stage/simd.h"
 #include "kernels/stage/stage.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+// Weighed sums of the columns of 3 or 5 rows.
+typedef void blur_columns(const uint8_t *const *rows, size_t width, uint16_t *restrict sums);
+// `sums` with two elements more on either side to `width` pixels.
+typedef void blur_row(const uint16_t *restrict sums, size_t width, uint8_t *restrict output);
+
+struct blur {
+    unsigned radius;
+    blur_columns *columns;
+    blur_row *row;
+};
 
 #define RADIUS_MAX 2
 // Keeps the elements left of the row in an aligned block of their own.
@@ -96,3 +117,25 @@ const struct stage_ops blur_ops = {
     .state_bytes = sizeof(struct blur),
     .init = init,
 };
+
+// Smoother gray on the GPU: blur.cu with its name and its tile.
+
+static unsigned fuses(const struct gpu_stage_setup *setup)
+{
+    return setup->count > 0 && setup->steps[0].kind == STAGE_BLUR;
+}
+
+static int init_gpu(struct gpu_stage *stage, const struct gpu_stage_setup *setup,
+                    struct error *error)
+{
+    struct gpu_tile tile = {JOB_PIXELS, setup->mapped && setup->first ? JOB_ROWS_MAPPED : JOB_ROWS};
+
+    return gpu_stage_add_kernel(stage, CONFIG_KERNEL_BLUR, tile, error, "blur_%d",
+                                setup->steps[0].options.blur == 5 ? 5 : 3);
+}
+
+const struct gpu_stage_ops blur_gpu_ops = {.name = "blur",
+                                           .state_size = sizeof(struct gpu_job),
+                                           .fuses = fuses,
+                                           .init = init_gpu,
+                                           .launch = gpu_stage_launch};

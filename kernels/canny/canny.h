@@ -15,13 +15,9 @@
 
 #include "kernels/canny/suppress.h"
 
-struct stage_ops;
-
 // The thresholds of a configuration (0..) as limits on n. Whatever is above every n becomes
 // SUPPRESS_REACH, which no n exceeds.
 struct suppress_limits canny_limits(double low, double high);
 // The limits of a picture with so many pixels of each gray level, at least one in all, by their
 // median.
 struct suppress_limits canny_limits_by_median(const uint32_t histogram[256]);
-
-extern const struct stage_ops canny_ops;

@@ -14,13 +14,15 @@
 // NV12 to NV12 and RGB3 to RGB3: copied. Anything else is -ENOTSUP.
 #pragma once
 
+#include "kernels/convert/convert_cuda.h"
+#include "kernels/stage/gpu_stage.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
 struct error;
 struct frame;
 struct pool;
-struct stage_ops;
 struct stage_setup;
 
 // One row of plane 0: `width` pixels.
@@ -41,4 +43,13 @@ int convert_init(struct convert *convert, const struct stage_setup *setup, struc
 // Whether there is such a conversion. 0 or -ENOTSUP.
 int convert_check(const struct stage_setup *setup, struct error *error);
 
-extern const struct stage_ops convert_ops;
+// For other stages of the GPU: the kernel from a camera's format to `output`, whose parameters are
+// a struct convert_cuda. As gpu_stage_add_kernel().
+int convert_gpu_add_kernel(struct gpu_stage *stage, const struct pixel_format *input,
+                           const struct pixel_format *output, struct error *error);
+// A stage that puts a side of a split in place, from `input` into pictures of the layout `output`:
+// RGB3 to NV12 makes YUV of full range by its matrix. -ENOMEM; as gpu_stage_init(). End it with
+// gpu_stage_finish() in any case.
+int convert_gpu_init_side(struct gpu_stage *stage, struct gpu *gpu,
+                          const struct pixel_format *input, const struct frame_layout *output,
+                          struct error *error);

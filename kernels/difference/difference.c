@@ -1,5 +1,6 @@
 #include "kernels/difference/difference.h"
 
+#include "kernels/gpu/point_cuda.h"
 #include "kernels/stage/bits.h"
 #include "kernels/stage/compose.h"
 #include "kernels/stage/pool.h"
@@ -93,7 +94,7 @@ static void compare_rows(void *context, unsigned worker, uint32_t first, uint32_
     }
 }
 
-static void look(struct stage *stage, const uint8_t *rows, size_t stride, uint32_t first,
+static void scan(struct stage *stage, const uint8_t *rows, size_t stride, uint32_t first,
                  uint32_t end)
 {
     struct difference *difference = stage->state;
@@ -154,7 +155,7 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
     return STAGE_WRITTEN;
 }
 
-// What finds the threshold looks at the rows, each of which is therefore made once.
+// What finds the threshold scans the rows, each of which is therefore made once.
 static enum stage_result run_automatic(const struct stage *stage, const uint8_t *const *rows,
                                        uint32_t y, uint32_t width, void *scratch, uint8_t *output)
 {
@@ -198,10 +199,10 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     stage->run_row = run_automatic;
     if (setup->options->threshold != CONFIG_THRESHOLD_OTSU) {
         difference->bits = malloc(words * height * sizeof *difference->bits);
-        stage->looks = stage->erodes = true;
+        stage->scans = stage->erodes = true;
         stage->run_row = run_row;
     }
-    if (!difference->picture || !difference->rows || (stage->looks && !difference->bits)) {
+    if (!difference->picture || !difference->rows || (stage->scans && !difference->bits)) {
         return error_set(error, -ENOMEM, "no memory for the frame before");
     }
     stage->scratch_bytes = words * sizeof(uint64_t);
@@ -212,8 +213,8 @@ const struct stage_ops difference_ops = {
     .state_bytes = sizeof(struct difference),
     .init = init,
     .finish = finish,
-    .look = look,
-    .looks_in_bands = true,
+    .scan = scan,
+    .scans_in_bands = true,
     .limits = true,
     .forget = forget,
 };
@@ -238,3 +239,85 @@ void difference_set_limits(const struct stage *stage, const struct bits_limits *
         difference->limits = *limits;
     }
 }
+
+int difference_gpu_init(struct difference_gpu *difference, struct gpu_stage *stage,
+                        const struct gpu_stage_setup *setup, struct error *error)
+{
+    const struct frame_layout *camera = setup->camera;
+    int r = 0;
+
+    for (unsigned i = 0; i < 2 && r == 0; i++) {
+        r = gpu_stage_add_plane(stage, camera->width, camera->height, error, &difference->gray[i]);
+    }
+    return r;
+}
+
+void difference_gpu_forget(struct difference_gpu *difference)
+{
+    difference->any = false;
+}
+
+void difference_gpu_next(struct difference_gpu *difference, uint64_t *ret_current,
+                         uint64_t *ret_previous)
+{
+    *ret_previous = difference->any ? difference->gray[difference->current].address : 0;
+    difference->current ^= 1;
+    difference->any = true;
+    *ret_current = difference->gray[difference->current].address;
+}
+
+// Of a plane of gray: bytes, or bits for mark.cu with all that follows.
+struct difference_stage {
+    struct point_cuda parameters;
+    struct difference_gpu difference;
+};
+
+static unsigned fuses(const struct gpu_stage_setup *setup)
+{
+    bool planar = strcmp(gpu_stage_layout(setup), "planar") == 0;
+
+    return planar && setup->steps[0].kind == STAGE_DIFFERENCE
+               ? gpu_stage_match(setup, STAGE_DIFFERENCE)
+               : 0;
+}
+
+static int init_gpu(struct gpu_stage *stage, const struct gpu_stage_setup *setup,
+                    struct error *error)
+{
+    bool automatic = setup->steps[0].options.threshold == CONFIG_THRESHOLD_OTSU;
+    struct difference_stage *state = stage->state;
+    int r = gpu_stage_add_kernel(stage, CONFIG_KERNEL_DIFFERENCE,
+                                 (struct gpu_tile){JOB_PIXELS, JOB_ROWS}, error,
+                                 "point_difference_%s_%s", automatic ? "measure" : "mask",
+                                 gpu_stage_limited(setup) ? "limited" : "full");
+
+    r = r < 0 ? r : difference_gpu_init(&state->difference, stage, setup, error);
+    state->parameters.level = automatic ? 0 : (uint32_t)setup->steps[0].options.threshold;
+    state->parameters.plane_stride = state->difference.gray[0].stride;
+    return r;
+}
+
+static void forget_gpu(struct gpu_stage *stage)
+{
+    struct difference_stage *state = stage->state;
+
+    difference_gpu_forget(&state->difference);
+}
+
+static int launch_gpu(struct gpu_stage *stage, const struct gpu_pictures *pictures,
+                      struct gpu_chain *chain, struct error *error)
+{
+    struct difference_stage *state = stage->state;
+    struct point_cuda *parameters = &state->parameters;
+
+    difference_gpu_next(&state->difference, &parameters->current, &parameters->beside);
+    gpu_job_set(&parameters->job, &pictures->input, &pictures->output);
+    return gpu_chain_add(chain, &stage->kernels[0], &parameters->job, sizeof *parameters, error);
+}
+
+const struct gpu_stage_ops difference_gpu_ops = {.name = "difference",
+                                                 .state_size = sizeof(struct difference_stage),
+                                                 .fuses = fuses,
+                                                 .init = init_gpu,
+                                                 .forget = forget_gpu,
+                                                 .launch = launch_gpu};

@@ -1,12 +1,60 @@
-#include "kernels/direction/direction.h"
-
+// Row stage, the last of its view: gray rows to the direction of their gradient as a hue, and its
+// magnitude as brightness.
+//
+// gx, gy and the magnitude m are the gradient's (gradient.h), for every operator, norm and gain.
+// The direction is the angle of (gx, gy): 0 where it gets brighter to the right, 90 degrees where
+// it gets brighter downwards. In integers:
+//
+//   s = max(|gx| + |gy|, 1)    step = floor(126 gy / s + 1/2)
+//   angle = atan2(step, +-(126 - |step|)), the sign that of gx
+//   hue = round(1536 angle / 360 degrees) modulo 1536
+//
+// so 504 directions, whose hue is at most 0.58 degrees off the exact angle. (gx, gy) / s is a point
+// of the square with corners on the axes: its side is cut into steps, which takes a division and no
+// comparison of gx with gy. The hue's colour at full strength, red, green and blue in 256ths, is
+// HSV's (A. R. Smith, "Color gamut transform pairs", 1978): red at 0, yellow at 256, green at 512,
+// cyan at 768, blue at 1024, magenta at 1280, with straight lines in between. To YUV it goes by
+// the factors of colour.h, of limited range and the matrix of the camera's picture, rounded to odd
+// numbers, of 2048ths for Y and of 4096ths for U and V. By BT.601: l_y =
+// 2 floor((269484 w_red + 528482 w_green + 102760 w_blue) / 2^18) + 1 and so on, 2^17 for U and V.
+// Odd, so that no product with m is half way between two integers: however a machine rounds, it
+// rounds to the same; and of 11 bits, so that halves hold them.
+//
+// - To RGB3: (m w + 128) >> 8 of each.
+// - To NV12, limited range: Y = 16 + m l_y / 2048 rounded, and U, V with 128 for 16 and
+//   4096 for 2048, of the top left pixel of two by two.
 #include "kernels/convert/colour.h"
+#include "kernels/direction/direction_cuda.h"
+#include "kernels/gradient/gradient.h"
+#include "kernels/stage/gpu_stage.h"
 #include "kernels/stage/simd.h"
 #include "kernels/stage/stage.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
+
+// Directions are numbered step + 126 + 256 (gx < 0); the numbers that are left are none.
+#define DIRECTION_STEPS 126
+#define DIRECTION_COUNT 512
+// Factors of Y are in 2^-11, those of U and V in 2^-12.
+#define DIRECTION_Y_BITS 11
+#define DIRECTION_UV_BITS 12
+
+struct direction {
+    struct gradient gradient;
+    const struct direction_colours *colours; // static
+    struct frame *output;                    // not owned; of the frame being computed
+};
+
+// Of every direction what m is multiplied with.
+struct direction_colours {
+    int32_t red[DIRECTION_COUNT], green[DIRECTION_COUNT], blue[DIRECTION_COUNT]; // 0..256
+    int32_t y[DIRECTION_COUNT], u[DIRECTION_COUNT], v[DIRECTION_COUNT];
+};
+
+// By the matrix of the camera's picture, BT.601 if it is RGB; static.
+const struct direction_colours *direction_colours(const struct frame_layout *camera);
 
 #define HUES 1536
 #define STEPS DIRECTION_STEPS
@@ -212,3 +260,157 @@ const struct stage_ops direction_ops = {
     .init = init,
     .begin = begin,
 };
+
+// The direction view on the GPU: direction.cu with its name, its tile, its thresholds and tables.
+
+#define THRESHOLDS 256
+
+// What device memory holds, in this order.
+struct tables {
+    struct direction_cuda_colours colours;
+    uint32_t thresholds[THRESHOLDS];
+};
+
+struct direction_stage {
+    struct direction_cuda parameters;
+    uint32_t vector_bytes; // that the input is read by
+    bool direct;           // gain is 1, of l2
+};
+
+static const struct {
+    int32_t smooth[5], derive[5];
+} operators[CONFIG_OPERATOR_COUNT] = {
+    [CONFIG_OPERATOR_SOBEL] = {{0, 1, 2, 1, 0}, {0, -1, 0, 1, 0}},
+    [CONFIG_OPERATOR_SOBEL5] = {{1, 4, 6, 4, 1}, {-1, -2, 0, 2, 1}},
+    [CONFIG_OPERATOR_SCHARR] = {{0, 3, 10, 3, 0}, {0, -1, 0, 1, 0}},
+    [CONFIG_OPERATOR_PREWITT] = {{0, 1, 1, 1, 0}, {0, -1, 0, 1, 0}},
+};
+
+static const struct stage_options *options_of(const struct gpu_stage_setup *setup)
+{
+    return &setup->steps[setup->steps[0].kind == STAGE_GRAY].options;
+}
+
+// Sobel takes any picture, the others gray alone.
+static unsigned fuses(const struct gpu_stage_setup *setup)
+{
+    unsigned count = gpu_stage_match(setup, STAGE_DIRECTION);
+
+    return count == 1 || (count > 1 && options_of(setup)->op == CONFIG_OPERATOR_SOBEL) ? count : 0;
+}
+
+// `n` in 2^-`bits`, at most 15, as a half; n is not 0 and has at most 11 bits.
+static uint32_t half_of(int32_t n, unsigned bits)
+{
+    uint32_t size = (uint32_t)abs(n), top = 31 - (uint32_t)__builtin_clz(size);
+
+    return (n < 0 ? 1U << 15 : 0) | (top + 15 - bits) << 10 | (size << (10 - top) & 0x3ff);
+}
+
+#define NO_BYTES 0x2222 // of byte permutations
+
+// Bytes of (product, magnitude) that make red, green and blue: the magnitude where a channel is
+// strongest, the product's byte 1 in the middle, its empty byte 2 where there is nothing.
+static uint32_t rgb_word(const int32_t channels[3])
+{
+    uint32_t factor = 0, selector = NO_BYTES;
+    bool strongest = false;
+
+    for (unsigned i = 0; i < 3; i++) {
+        bool first = channels[i] == 256 && !strongest;
+
+        if (first) {
+            strongest = true;
+        } else if (channels[i] > 0) {
+            factor = (uint32_t)channels[i];
+        }
+        if (channels[i] > 0) {
+            selector = (selector & ~(15U << 4 * i)) | (first ? 4U : 1U) << 4 * i;
+        }
+    }
+    return factor << 16 | selector;
+}
+
+static void pack_colours(struct tables *tables, const struct frame_layout *camera)
+{
+    const struct direction_colours *of = direction_colours(camera);
+    struct direction_cuda_colours *colours = &tables->colours;
+
+    memset(colours->no_uv, 0, sizeof colours->no_uv);
+    for (unsigned i = 0; i < ARRAY_LENGTH(colours->no_rgb); i++) {
+        colours->no_rgb[i] = NO_BYTES;
+    }
+    for (unsigned i = 0; i < DIRECTION_CUDA_COLOURS; i++) {
+        unsigned at = 2 * (i & 255) + i / 256;
+
+        colours->y[at] = (uint16_t)half_of(of->y[i], DIRECTION_Y_BITS);
+        colours->uv[at] =
+            half_of(of->u[i], DIRECTION_UV_BITS) | half_of(of->v[i], DIRECTION_UV_BITS) << 16;
+        colours->rgb[at] = rgb_word((int32_t[]){of->red[i], of->green[i], of->blue[i]});
+    }
+}
+
+static int upload(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
+{
+    const struct stage_options *options = options_of(setup);
+    struct direction_stage *state = stage->state;
+    struct tables tables;
+    uint64_t address = 0;
+    int r;
+
+    pack_colours(&tables, setup->camera);
+    gradient_thresholds(options->norm, options->gain, tables.thresholds);
+    r = gpu_stage_add_memory(stage, &tables, sizeof tables, "colours", error, &address);
+    state->parameters.colours = address;
+    state->parameters.thresholds = address + offsetof(struct tables, thresholds);
+    return r;
+}
+
+static int init_gpu(struct gpu_stage *stage, const struct gpu_stage_setup *setup,
+                    struct error *error)
+{
+    const struct stage_options *options = options_of(setup);
+    bool sobel = options->op == CONFIG_OPERATOR_SOBEL;
+    struct gpu_tile tile = {JOB_PIXELS, setup->mapped && setup->first ? JOB_ROWS_MAPPED : JOB_ROWS};
+    struct direction_stage *state = stage->state;
+    struct direction_cuda *parameters = &state->parameters;
+    int r;
+
+    parameters->gain = (float)options->gain;
+    parameters->l1 = options->norm == CONFIG_NORM_L1;
+    memcpy(parameters->smooth, operators[options->op].smooth, sizeof parameters->smooth);
+    memcpy(parameters->derive, operators[options->op].derive, sizeof parameters->derive);
+    state->direct = options->gain == 1.0 && !parameters->l1;
+    state->vector_bytes = JOB_VECTOR_BYTES(
+        setup->first ? setup->camera->planes[0].width_bytes / setup->camera->width : 1);
+    r = gpu_stage_add_kernel(stage, CONFIG_KERNEL_DIRECTION, tile, error, "direction_%s_%s",
+                             sobel ? gpu_stage_layout(setup) : "any",
+                             setup->output->luma_step == 0 ? "rgb3" : "nv12");
+    if (r < 0) {
+        return r;
+    }
+    stage->kernels[0].rows_vary = true;
+    return upload(stage, setup, error);
+}
+
+static int launch_gpu(struct gpu_stage *stage, const struct gpu_pictures *pictures,
+                      struct gpu_chain *chain, struct error *error)
+{
+    struct direction_stage *state = stage->state;
+    struct direction_cuda *parameters = &state->parameters;
+    const struct gpu_job *job = &parameters->job;
+    uint64_t written;
+
+    gpu_job_set(&parameters->job, &pictures->input, &pictures->output);
+    written = job->output[0] | job->output[1] | job->output_stride[0] | job->output_stride[1];
+    parameters->vectors = (job->input[0] | job->input_stride[0]) % state->vector_bytes == 0 &&
+                          written % JOB_PIXELS == 0;
+    parameters->direct = parameters->vectors && state->direct;
+    return gpu_chain_add(chain, &stage->kernels[0], &parameters->job, sizeof *parameters, error);
+}
+
+const struct gpu_stage_ops direction_gpu_ops = {.name = "direction",
+                                                .state_size = sizeof(struct direction_stage),
+                                                .fuses = fuses,
+                                                .init = init_gpu,
+                                                .launch = launch_gpu};

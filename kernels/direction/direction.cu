@@ -30,7 +30,7 @@
 // sign and the other one 0. Without a gradient the number is that of a NaN, which makes -4, and m
 // is 0. Magnitudes stay in the lanes of their pairs, integers in units of 2^-24, and so do Y, U and
 // V: a multiplication and addition of halves rounds to that unit, and never on a tie, as factors
-// are odd (direction.h).
+// are odd (direction.c).
 //
 // The next row is on its way while one is made. For sm_90 the compiler makes some 22 instructions a
 // pixel for nv12, of which two are on the special function unit and 1.25 look up a colour in any

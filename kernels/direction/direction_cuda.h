@@ -4,7 +4,7 @@
 
 #include "kernels/gpu/job.h"
 
-// Of every direction, numbered n (direction.h), at 2 (n & 255) + n / 256: what a magnitude is
+// Of every direction, numbered n (direction.c), at 2 (n & 255) + n / 256: what a magnitude is
 // multiplied with, as halves, for U in the lower half of a word and V in the upper one, and for Y;
 // and for RGB the factor of the middle channel, 0..256, in the upper half, below it the selector of
 // a byte permutation of (product, magnitude). What precedes a table is read, and multiplied with 0,

@@ -19,7 +19,6 @@
 // No |gx| or |gy| of any operator is larger; sobel5 has 48 * 255, scharr 4080, sobel 1020.
 #define GRADIENT_REACH 12240
 
-struct stage_ops;
 struct stage_options;
 
 // Of one row: smoothed sums and differences of the columns, from x = -radius to width + radius - 1.
@@ -60,5 +59,3 @@ struct gradient_slopes gradient_find_slopes(const struct gradient *gradient,
 // The magnitudes of one row by plain loops.
 void gradient_measure(const struct gradient *gradient, struct gradient_columns columns,
                       uint32_t width, void *scratch, uint8_t *magnitudes);
-
-extern const struct stage_ops gradient_ops;

@@ -212,9 +212,9 @@ static void compute(struct graph_part *part, const struct frame *camera, struct 
     if (part->difference && before) {
         struct stage *stage = &part->runner.stages[part->count - 1];
 
-        stage->ops->look(stage, input, stride, 0, camera->layout.height);
+        stage->ops->scan(stage, input, stride, 0, camera->layout.height);
     } else if (part->difference) {
-        runner_look(&part->runner, input, stride, camera, NULL, 0, camera->layout.height);
+        runner_scan(&part->runner, input, stride, camera, NULL, 0, camera->layout.height);
     } else {
         runner_compute(&part->runner, input, stride, camera, picture);
     }
@@ -331,7 +331,7 @@ void graph_compare(struct graph_part *difference, const struct frame *frame, uin
     }
     difference_skip(graph_difference(difference), 0, first);
     difference_skip(graph_difference(difference), end, height);
-    runner_look(&difference->runner, frame_plane(frame, 0), frame->layout.planes[0].stride, frame,
+    runner_scan(&difference->runner, frame_plane(frame, 0), frame->layout.planes[0].stride, frame,
                 NULL, first, end);
     note_made(difference);
 }

@@ -15,10 +15,10 @@ _Static_assert(ROWS_STAGES_MAX >= PLAN_STEPS_MAX, "a plan's steps may all be row
 // On the CPU
 // ---------------------------------------------------------------------
 
-// The first stage from `at` on that looks, or the end.
-static unsigned next_look(const struct runner *runner, unsigned at)
+// The first stage from `at` on that scans, or the end.
+static unsigned next_scan(const struct runner *runner, unsigned at)
 {
-    while (at < runner->count && !runner->stages[at].looks) {
+    while (at < runner->count && !runner->stages[at].scans) {
         at++;
     }
     return at;
@@ -28,8 +28,9 @@ static unsigned next_look(const struct runner *runner, unsigned at)
 // little to share in a band.
 static uint32_t band_of(const struct runner *runner, const struct runner_pass *pass)
 {
-    bool gray = pass->first + 1 == pass->end && runner->stages[pass->first].ops == &gray_ops;
-    bool bands = gray && runner->stages[pass->end].ops->looks_in_bands;
+    bool gray = pass->first + 1 == pass->end &&
+                runner->stages[pass->first].ops == stages_of_kind(STAGE_GRAY);
+    bool bands = gray && runner->stages[pass->end].ops->scans_in_bands;
 
     return bands && pool_threads(runner->pool) == 1 && runner->height > ROWS_BAND ? ROWS_BAND
                                                                                   : runner->height;
@@ -54,7 +55,7 @@ static int make_pass(const struct runner *runner, struct runner_pass *pass)
     return r == 0 && pass->rows ? rows_set_pool(pass->rows, runner->pool) : r;
 }
 
-// A stage that looks begins a pass, so the next to look is behind it. One that has looked already
+// A stage that scans begins a pass, so the next to scan is behind it. One that has scanned already
 // begins the first pass.
 static int make_passes(struct runner *runner)
 {
@@ -63,9 +64,9 @@ static int make_passes(struct runner *runner)
 
     do {
         struct runner_pass *pass = &runner->passes[runner->pass_count++];
-        bool looked = runner->begun || runner->pass_count > 1;
+        bool scanned = runner->begun || runner->pass_count > 1;
 
-        *pass = (struct runner_pass){.first = end, .end = next_look(runner, end + looked)};
+        *pass = (struct runner_pass){.first = end, .end = next_scan(runner, end + scanned)};
         end = pass->end;
         r = make_pass(runner, pass);
     } while (end < runner->count && r == 0);
@@ -121,7 +122,7 @@ static void finish_on_cpu(struct runner *runner)
 }
 
 // What the pass makes of rows first..end-1 goes to the stage behind it.
-static void look(struct runner *runner, const struct runner_pass *pass, const uint8_t *input,
+static void scan(struct runner *runner, const struct runner_pass *pass, const uint8_t *input,
                  size_t stride, uint32_t first, uint32_t end)
 {
     struct stage *stage = &runner->stages[pass->end];
@@ -132,9 +133,9 @@ static void look(struct runner *runner, const struct runner_pass *pass, const ui
         next = end - y < pass->band ? end : y + pass->band;
         if (pass->rows) {
             rows_run(pass->rows, rows, stride, pass->plane, runner->stride, 0, next - y);
-            stage->ops->look(stage, pass->plane, runner->stride, y, next);
+            stage->ops->scan(stage, pass->plane, runner->stride, y, next);
         } else {
-            stage->ops->look(stage, rows, stride, y, next);
+            stage->ops->scan(stage, rows, stride, y, next);
         }
     }
 }
@@ -144,7 +145,7 @@ static const struct runner_pass *last_pass(const struct runner *runner)
     return &runner->passes[runner->pass_count - 1];
 }
 
-void runner_look(struct runner *runner, const uint8_t *input, size_t stride,
+void runner_scan(struct runner *runner, const uint8_t *input, size_t stride,
                  const struct frame *camera, struct frame *picture, uint32_t first, uint32_t end)
 {
     for (unsigned i = 0; i < runner->count; i++) {
@@ -153,7 +154,7 @@ void runner_look(struct runner *runner, const uint8_t *input, size_t stride,
         }
     }
     for (const struct runner_pass *pass = runner->passes; pass < last_pass(runner); pass++) {
-        look(runner, pass, input, stride, first, end);
+        scan(runner, pass, input, stride, first, end);
         if (pass->plane) {
             input = pass->plane; // of bands no row is asked for any more
             stride = pass->band == runner->height ? runner->stride : 0;
@@ -171,7 +172,7 @@ void runner_compute(struct runner *runner, const uint8_t *input, size_t stride,
         first->ops->run_frame(first, camera, picture, 0, runner->height);
         return;
     }
-    runner_look(runner, input, stride, camera, picture, 0, runner->height);
+    runner_scan(runner, input, stride, camera, picture, 0, runner->height);
     last = last_pass(runner);
     if (last > runner->passes && last[-1].plane) {
         input = last[-1].plane;

@@ -1,8 +1,8 @@
 // A runner: steps of a view's plan that are computed in one go, from the camera's picture or from a
 // plane of gray to the view's picture or to another plane. The CPU or a GPU computes them.
 //
-// On the CPU row stages follow one another on rows in the cache. Where a stage has to look at its
-// whole input first, the rows before it are made for that look alone and those from it on
+// On the CPU row stages follow one another on rows in the cache. Where a stage has to scan its
+// whole input first, the rows before it are made for that scan alone and those from it on
 // afterwards, so a plane lies in between only where a stage keeps one itself. On a GPU each stage
 // does one or more steps and is a launch or a few, with planes of device memory in between.
 //
@@ -23,7 +23,7 @@ struct runner_setup {
     bool last;                         // writes the view's picture; else a plane of gray
     // Of the CPU.
     struct pool *pool;         // NULL: the caller's thread alone
-    const struct stage *begun; // has the first step's state and has looked when the runner runs;
+    const struct stage *begun; // has the first step's state and has scanned when the runner runs;
                                // outlives the runner; NULL: the runner has that stage itself
     // Of the GPU.
     struct gpu *gpu; // NULL: the CPU computes
@@ -31,10 +31,10 @@ struct runner_setup {
 };
 
 // Stages of the CPU that run row by row together, from plane to plane: the stage behind all but the
-// last pass looks at what that makes, and begins the next one.
+// last pass scans what that makes, and begins the next one.
 struct runner_pass {
     unsigned first, end;
-    struct rows *rows; // owned; NULL: that stage looks at the input itself
+    struct rows *rows; // owned; NULL: that stage scans the input itself
     uint8_t *plane;    // owned; that the rows go to; NULL: to the runner's output
     uint32_t band;     // rows of it
 };
@@ -70,10 +70,10 @@ void runner_forget(struct runner *runner);
 // runner writes its plane.
 void runner_compute(struct runner *runner, const uint8_t *input, size_t stride,
                     const struct frame *camera, struct frame *picture);
-// The looks of that alone, for a runner that ends in a stage that looks and whose rows others make.
+// The scans of that alone, for a runner that ends in a stage that scans and whose rows others make.
 // Of rows first..end-1 if nothing but gray comes before that stage; else all rows have to be asked
 // for.
-void runner_look(struct runner *runner, const uint8_t *input, size_t stride,
+void runner_scan(struct runner *runner, const uint8_t *input, size_t stride,
                  const struct frame *camera, struct frame *picture, uint32_t first, uint32_t end);
 
 // How many stages do the steps on a GPU, each of which reads and writes a picture; 0: some step has

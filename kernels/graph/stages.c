@@ -1,20 +1,11 @@
 #include "kernels/graph/stages.h"
 
-#include "kernels/blur/blur.h"
-#include "kernels/canny/canny.h"
-#include "kernels/convert/convert.h"
-#include "kernels/difference/difference.h"
-#include "kernels/direction/direction.h"
-#include "kernels/gradient/gradient.h"
-#include "kernels/gray/gray.h"
-#include "kernels/mask/mask.h"
-#include "kernels/morphology/morphology.h"
-#include "kernels/overlay/mark.h"
-#include "kernels/overlay/overlay.h"
 #include "kernels/stage/compose.h"
-#include "kernels/threshold/threshold.h"
 
-// Every stage of the GPU.
+// Every stage, each in a file of its own name.
+extern const struct stage_ops blur_ops, canny_ops, convert_ops, difference_ops, dilate_ops,
+    direction_ops, erode_ops, gradient_ops, gray_ops, mark_ops, mask_ops, overlay_ops,
+    threshold_ops;
 extern const struct gpu_stage_ops blur_gpu_ops, canny_gpu_ops, convert_gpu_ops, difference_gpu_ops,
     direction_gpu_ops, gradient_gpu_ops, gray_gpu_ops, mark_gpu_ops, mask_gpu_ops,
     morphology_gpu_ops, motion_gpu_ops, overlay_gpu_ops, threshold_gpu_ops;
@@ -55,7 +46,7 @@ const struct gpu_stage_ops *stages_find_gpu(const struct gpu_stage_setup *setup,
 
     *ret_count = 0;
     for (size_t i = 0; i < ARRAY_LENGTH(table); i++) {
-        unsigned count = table[i].gpu ? table[i].gpu->takes(setup) : 0;
+        unsigned count = table[i].gpu ? table[i].gpu->fuses(setup) : 0;
 
         if (count > *ret_count) {
             *ret_count = count;

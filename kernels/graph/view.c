@@ -7,7 +7,7 @@
 // picture changes: the chroma of gray, and what parts the pictures of a split.
 #include "kernels/graph/view.h"
 
-#include "kernels/convert/convert_gpu.h"
+#include "kernels/convert/convert.h"
 #include "kernels/gpu/gpu_fence.h"
 #include "kernels/graph/graph.h"
 #include "kernels/graph/split.h"

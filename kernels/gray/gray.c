@@ -1,5 +1,7 @@
 #include "kernels/gray/gray.h"
 
+#include "kernels/gpu/point_cuda.h"
+#include "kernels/stage/gpu_stage.h"
 #include "kernels/stage/stage.h"
 
 #include <string.h>
@@ -101,3 +103,24 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
 }
 
 const struct stage_ops gray_ops = {.state_bytes = sizeof(struct gray), .init = init};
+
+// The gray view on the GPU: point.cu with its name.
+
+static unsigned fuses(const struct gpu_stage_setup *setup)
+{
+    return setup->first ? gpu_stage_match(setup, STAGE_GRAY) : 0;
+}
+
+static int init_gpu(struct gpu_stage *stage, const struct gpu_stage_setup *setup,
+                    struct error *error)
+{
+    return gpu_stage_add_kernel(
+        stage, CONFIG_KERNEL_GRAY, (struct gpu_tile){JOB_PIXELS, JOB_ROWS_CHROMA}, error,
+        "point_gray_%s_%s", gpu_stage_layout(setup), gpu_stage_limited(setup) ? "limited" : "full");
+}
+
+const struct gpu_stage_ops gray_gpu_ops = {.name = "gray",
+                                           .state_size = sizeof(struct point_cuda),
+                                           .fuses = fuses,
+                                           .init = init_gpu,
+                                           .launch = gpu_stage_launch};

@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct stage_ops;
 struct pixel_format;
 
 // `row` is a row of plane 0; writes `width` bytes of gray.
@@ -23,5 +22,3 @@ SIMD_INLINE uint8_t gray_weigh(uint32_t red, uint32_t green, uint32_t blue)
 {
     return (uint8_t)((9798 * red + 19235 * green + 3735 * blue + 16384) >> 15);
 }
-
-extern const struct stage_ops gray_ops;

@@ -1,6 +1,9 @@
 // How often each level of gray occurs, the histogram of a picture, and the threshold that follows.
 #pragma once
 
+#include "kernels/levels/levels_cuda.h"
+#include "kernels/stage/gpu_stage.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,3 +19,19 @@ void levels_count(struct pool *pool, const uint8_t *plane, size_t stride, uint32
 // variance between the pixels below and the rest; the lowest of several alike. In double arithmetic
 // in the order OpenCV has it, so equal to cv2.THRESH_OTSU + 1. At least one pixel was counted.
 uint8_t levels_otsu(const uint32_t histogram[256]);
+
+// Part of a stage: the levels of a picture on the GPU, and the automatic threshold that follows.
+// The stage's kernels read it from device memory, so the host need not wait for it.
+struct levels_gpu {
+    uint64_t state;             // the stage's device memory, a levels_cuda_state; 0: none
+    struct CUfunc_st *function; // of the kernel
+    unsigned blocks;            // that the GPU runs at once
+};
+
+// `function` is a kernel of levels_cuda.h. -ENOENT, -ENOMEM, what else CUDA says.
+int levels_gpu_init(struct levels_gpu *levels, struct gpu_stage *stage, const char *function,
+                    struct error *error);
+
+// Adds the kernel for plane 0 of `input`, which is gray. What gpu_chain_add_fixed() says.
+int levels_gpu_add(const struct levels_gpu *levels, const struct gpu_picture *input,
+                   struct gpu_chain *chain, struct error *error);

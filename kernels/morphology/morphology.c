@@ -1,5 +1,12 @@
-#include "kernels/morphology/morphology.h"
-
+// Row stages: the least (erosion) or the most (dilation) of the 3x3 pixels around, n times in one
+// go; what lies outside the picture never wins. cv2.erode and cv2.dilate with np.ones((3, 3)) and
+// iterations=n. An opening is an erosion and then a dilation, a closing the other way round.
+//
+// n times 3x3 is once a square of 2 n + 1, whose rows and columns are taken one after the other.
+// The runner's replicated border does no harm: a pixel's square holds the border pixel that is
+// repeated whenever it holds a repetition.
+#include "kernels/morphology/morphology_cuda.h"
+#include "kernels/stage/gpu_stage.h"
 #include "kernels/stage/simd.h"
 #include "kernels/stage/stage.h"
 
@@ -122,3 +129,33 @@ const struct stage_ops dilate_ops = {
     .state_bytes = sizeof(struct morphology),
     .init = init_dilate,
 };
+
+// Erosion and dilation of black and white on the GPU: morphology.cu with its name and its tile.
+
+static unsigned fuses(const struct gpu_stage_setup *setup)
+{
+    unsigned erodes = gpu_stage_match(setup, STAGE_ERODE);
+    unsigned dilates = gpu_stage_match(setup, STAGE_DILATE);
+
+    return setup->first || setup->steps[0].options.shades ? 0 : erodes + dilates;
+}
+
+static int init_gpu(struct gpu_stage *stage, const struct gpu_stage_setup *setup,
+                    struct error *error)
+{
+    unsigned times = (unsigned)setup->steps[0].options.times;
+    struct gpu_tile tile = {JOB_PIXELS, MORPHOLOGY_CUDA_ROWS(times)};
+    struct morphology_cuda *parameters = stage->state;
+
+    parameters->erodes = setup->steps[0].kind == STAGE_ERODE ? UINT32_MAX : 0;
+    parameters->white = gpu_stage_shade(setup, 255);
+    parameters->black = gpu_stage_shade(setup, 0);
+    return gpu_stage_add_kernel(stage, CONFIG_KERNEL_MORPHOLOGY, tile, error, "morphology_%u",
+                                times);
+}
+
+const struct gpu_stage_ops morphology_gpu_ops = {.name = "morphology",
+                                                 .state_size = sizeof(struct morphology_cuda),
+                                                 .fuses = fuses,
+                                                 .init = init_gpu,
+                                                 .launch = gpu_stage_launch};

@@ -15,5 +15,5 @@ struct motion_cuda {
     uint32_t threshold;                 // 0..255
     // Of kernels that mark, which have no `bits`:
     uint32_t erode; // 0 to MOTION_CUDA_ERODE_MAX
-    struct mark_cuda_space space;
+    struct mark_space space;
 };

@@ -1,6 +1,8 @@
 #include "kernels/overlay/mark.h"
 
 #include "kernels/convert/colour.h"
+#include "kernels/convert/convert.h"
+#include "kernels/gpu/point_cuda.h"
 #include "kernels/stage/simd.h"
 #include "kernels/stage/stage.h"
 
@@ -64,8 +66,8 @@ static void mark_rgb_row(const struct mark *mark, const uint8_t *mask, size_t st
 
     for (size_t at = find_block(mask, 0, width); at < width;
          at = find_block(mask, at + BLOCK, width)) {
-        mark_rgb_pixels(mask + at, width - at < BLOCK ? width - at : BLOCK, step, red, mark->shift,
-                        row + step * at);
+        mark_rgb_pixels(mask + at, width - at < BLOCK ? width - at : BLOCK, step, red,
+                        mark->space.shift, row + step * at);
     }
 }
 
@@ -95,7 +97,7 @@ static void mark_rgb(const struct mark *mark, const uint8_t *mask, uint32_t y, v
 
 #define HALF (1 << 19)
 
-struct mark_space mark_space_of(const struct frame_layout *camera)
+struct mark_space mark_space_of(const struct frame_layout *camera, enum config_mark mark)
 {
     const struct colour_space of = colour_space_of_camera(camera);
 
@@ -105,9 +107,16 @@ struct mark_space mark_space_of(const struct frame_layout *camera)
         .u_green = of.u_green,
         .v_green = of.v_green,
         .u_blue = of.u_blue,
-        .y = {of.y[0] * 255 + (of.black << 20) + HALF, of.y[1], of.y[2]},
-        .u = {of.u[0] * 255 + (128 << 20) + HALF, of.u[1], of.u[2]},
-        .v = {of.v[0] * 255 + (128 << 20) + HALF, of.v[1], of.v[2]},
+        .y_constant = of.y[0] * 255 + (of.black << 20) + HALF,
+        .y_green = of.y[1],
+        .y_blue = of.y[2],
+        .u_constant = of.u[0] * 255 + (128 << 20) + HALF,
+        .u_green_out = of.u[1],
+        .u_blue_out = of.u[2],
+        .v_constant = of.v[0] * 255 + (128 << 20) + HALF,
+        .v_green_out = of.v[1],
+        .v_blue_out = of.v[2],
+        .shift = mark == CONFIG_MARK_TINT ? 1 : 0,
     };
 }
 
@@ -122,7 +131,7 @@ struct block {
 };
 
 // Green and blue of each pixel of a block, marked.
-SIMD_INLINE void to_rgb(const struct mark_space *space, unsigned shift, const struct block *block,
+SIMD_INLINE void to_rgb(const struct mark_space *space, const struct block *block,
                         int32_t *restrict green, int32_t *restrict blue)
 {
     for (size_t i = 0; i < BLOCK / 2; i++) {
@@ -134,25 +143,24 @@ SIMD_INLINE void to_rgb(const struct mark_space *space, unsigned shift, const st
     for (size_t x = 0; x < BLOCK; x++) {
         int32_t luma = block->luma[x] - space->black, term = space->luma * (luma > 0 ? luma : 0);
 
-        green[x] = limit((term + green[x]) >> (20 + shift), 255 >> shift);
-        blue[x] = limit((term + blue[x]) >> (20 + shift), 255 >> shift);
+        green[x] = limit((term + green[x]) >> (20 + space->shift), 255 >> space->shift);
+        blue[x] = limit((term + blue[x]) >> (20 + space->shift), 255 >> space->shift);
     }
 }
 
-SIMD_INLINE void mark_block(const struct mark_space *space, unsigned shift, bool marks_chroma,
-                            struct block *block)
+SIMD_INLINE void mark_block(const struct mark_space *space, bool marks_chroma, struct block *block)
 {
     int32_t green[BLOCK], blue[BLOCK];
 
-    to_rgb(space, shift, block, green, blue);
+    to_rgb(space, block, green, blue);
     for (size_t x = 0; x < BLOCK; x++) {
-        int32_t y = space->y.constant + space->y.green * green[x] + space->y.blue * blue[x];
+        int32_t y = space->y_constant + space->y_green * green[x] + space->y_blue * blue[x];
 
         block->luma[x] = choose(block->mask[x], y >> 20, block->luma[x]);
     }
     for (size_t x = 0; x < BLOCK && marks_chroma; x += 2) {
-        int32_t u = space->u.constant + space->u.green * green[x] + space->u.blue * blue[x];
-        int32_t v = space->v.constant + space->v.green * green[x] + space->v.blue * blue[x];
+        int32_t u = space->u_constant + space->u_green_out * green[x] + space->u_blue_out * blue[x];
+        int32_t v = space->v_constant + space->v_green_out * green[x] + space->v_blue_out * blue[x];
 
         block->chroma[x] = choose(block->mask[x], limit(u >> 20, 255), block->chroma[x]);
         block->chroma[x + 1] = choose(block->mask[x], limit(v >> 20, 255), block->chroma[x + 1]);
@@ -172,7 +180,7 @@ SIMD_INLINE void mark_pixels(const struct mark *mark, bool marks_chroma, const u
     memcpy(block.mask, mask, count);
     memcpy(block.luma, luma, count);
     memcpy(block.chroma, chroma, chroma_bytes);
-    mark_block(&mark->space, mark->shift, marks_chroma, &block);
+    mark_block(&mark->space, marks_chroma, &block);
     memcpy(luma, block.luma, count);
     if (marks_chroma) {
         memcpy(chroma, block.chroma, chroma_bytes);
@@ -227,8 +235,7 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     struct mark *mark = stage->state;
     const struct frame_layout *input = setup->input;
 
-    mark->shift = mark_shift(setup->options->mark);
-    mark->space = mark_space_of(input);
+    mark->space = mark_space_of(input, setup->options->mark);
     mark->rows = setup->output->luma_step == 0   ? mark_rgb3
                  : input->format->luma_step == 0 ? mark_rgb
                                                  : mark_yuv;
@@ -243,3 +250,117 @@ const struct stage_ops mark_ops = {
     .init = init,
     .begin = begin,
 };
+
+// A mask of bytes marked on the GPU: the camera's picture by convert.cu, or copied by
+// point.cu where it has the output's format already, then mark.cu.
+
+int mark_gpu_init(struct mark_gpu *mark, struct gpu_stage *stage,
+                  const struct gpu_stage_setup *setup, bool bits, struct error *error)
+{
+    const struct pixel_format *input = setup->camera->format;
+    bool rgb = input->luma_step == 0;
+
+    mark->parameters.space =
+        mark_space_of(setup->camera, setup->steps[setup->count - 1].options.mark);
+    mark->parameters.input_step = input->planes[0].bytes;
+    mark->parameters.blue_first = strcmp(input->name, "RGB3") != 0;
+    mark->kernel = stage->kernel_count;
+    return gpu_stage_add_kernel(stage, CONFIG_KERNEL_MARK,
+                                (struct gpu_tile){JOB_PIXELS, JOB_ROWS_CHROMA}, error, "mark_%s_%s",
+                                setup->output->luma_step == 0 ? "rgb3" : (rgb ? "rgb" : "yuv"),
+                                bits ? "bits" : "bytes");
+}
+
+int mark_gpu_launch(struct mark_gpu *mark, struct gpu_stage *stage,
+                    const struct gpu_pictures *pictures, const struct mark_gpu_mask *mask,
+                    struct gpu_chain *chain, struct error *error)
+{
+    struct mark_cuda *parameters = &mark->parameters;
+
+    gpu_job_set(&parameters->job, &pictures->camera, &pictures->output);
+    parameters->mask = mask->address;
+    parameters->mask_stride = mask->stride;
+    parameters->erode = mask->erode;
+    return gpu_chain_add(chain, &stage->kernels[mark->kernel], &parameters->job, sizeof *parameters,
+                         error);
+}
+
+// The stage: kernel 0 makes the picture.
+struct mark_stage {
+    bool copies; // the picture is the camera's as it is
+    struct mark_gpu mark;
+};
+
+static unsigned fuses(const struct gpu_stage_setup *setup)
+{
+    return !setup->first && setup->count == 1 && setup->steps[0].kind == STAGE_MARK;
+}
+
+static int init_gpu(struct gpu_stage *stage, const struct gpu_stage_setup *setup,
+                    struct error *error)
+{
+    const struct pixel_format *input = setup->camera->format;
+    const struct stage_setup conversion = {.input = setup->camera, .output = setup->output};
+    struct mark_stage *state = stage->state;
+    int r = convert_check(&conversion, error);
+
+    state->copies = strcmp(input->name, setup->output->name) == 0;
+    if (r == 0) {
+        r = state->copies ? gpu_stage_add_kernel(stage, CONFIG_KERNEL_GRAY,
+                                                 (struct gpu_tile){JOB_PIXELS, JOB_ROWS_CHROMA},
+                                                 error, "point_gray_planar_full")
+                          : convert_gpu_add_kernel(stage, input, setup->output, error);
+    }
+    return r < 0 ? r : mark_gpu_init(&state->mark, stage, setup, false, error);
+}
+
+// Plane `plane` of the camera's picture, its bytes taken for pixels.
+static int copy_plane(struct gpu_stage *stage, const struct gpu_pictures *pictures, unsigned plane,
+                      struct gpu_chain *chain, struct error *error)
+{
+    const struct gpu_picture *camera = &pictures->camera;
+    bool nv12 = pictures->output.planes[1].address != 0;
+    const struct gpu_picture input = {
+        .planes[0] = camera->planes[plane],
+        .width = plane == 1 ? (camera->width + 1) / 2 * 2 : (nv12 ? 1 : 3) * camera->width,
+        .height = plane == 1 ? (camera->height + 1) / 2 : camera->height};
+    const struct gpu_picture output = {.planes[0] = pictures->output.planes[plane]};
+    struct point_cuda parameters = {0};
+
+    gpu_job_set(&parameters.job, &input, &output);
+    return gpu_chain_add(chain, &stage->kernels[0], &parameters.job, sizeof parameters, error);
+}
+
+static int make_picture(struct gpu_stage *stage, const struct gpu_pictures *pictures,
+                        struct gpu_chain *chain, struct error *error)
+{
+    const struct mark_stage *state = stage->state;
+    struct convert_cuda parameters = {0};
+    int r;
+
+    if (!state->copies) {
+        gpu_job_set(&parameters.job, &pictures->camera, &pictures->output);
+        return gpu_chain_add(chain, &stage->kernels[0], &parameters.job, sizeof parameters, error);
+    }
+    r = copy_plane(stage, pictures, 0, chain, error);
+    return r < 0 || !pictures->output.planes[1].address
+               ? r
+               : copy_plane(stage, pictures, 1, chain, error);
+}
+
+static int launch_gpu(struct gpu_stage *stage, const struct gpu_pictures *pictures,
+                      struct gpu_chain *chain, struct error *error)
+{
+    struct mark_stage *state = stage->state;
+    const struct mark_gpu_mask mask = {.address = pictures->input.planes[0].address,
+                                       .stride = pictures->input.planes[0].stride};
+    int r = make_picture(stage, pictures, chain, error);
+
+    return r < 0 ? r : mark_gpu_launch(&state->mark, stage, pictures, &mask, chain, error);
+}
+
+const struct gpu_stage_ops mark_gpu_ops = {.name = "mark",
+                                           .state_size = sizeof(struct mark_stage),
+                                           .fuses = fuses,
+                                           .init = init_gpu,
+                                           .launch = launch_gpu};

@@ -29,25 +29,25 @@ __device__ __forceinline__ uint32_t choose(uint32_t mask, uint32_t set, uint32_t
 struct other {
     int32_t green, blue;
 
-    __device__ __forceinline__ uint32_t luma24(const mark_cuda_space &s) const
+    __device__ __forceinline__ uint32_t luma24(const mark_space &s) const
     {
         return 16 * (uint32_t)s.y_constant + 16 * s.y_green * (uint32_t)green +
                16 * s.y_blue * (uint32_t)blue;
     }
 
-    __device__ __forceinline__ int32_t u20(const mark_cuda_space &s) const
+    __device__ __forceinline__ int32_t u20(const mark_space &s) const
     {
         return s.u_constant + s.u_green_out * green + s.u_blue_out * blue;
     }
 
-    __device__ __forceinline__ int32_t v20(const mark_cuda_space &s) const
+    __device__ __forceinline__ int32_t v20(const mark_space &s) const
     {
         return s.v_constant + s.v_green_out * green + s.v_blue_out * blue;
     }
 };
 
 // What green and blue owe to a pair of chroma, rounding included.
-__device__ __forceinline__ other terms_of(const mark_cuda_space &s, uint32_t u, uint32_t v)
+__device__ __forceinline__ other terms_of(const mark_space &s, uint32_t u, uint32_t v)
 {
     const int32_t half = 1 << 19;
 
@@ -55,8 +55,7 @@ __device__ __forceinline__ other terms_of(const mark_cuda_space &s, uint32_t u, 
             s.u_blue * (int32_t)u + half - 128 * s.u_blue};
 }
 
-__device__ __forceinline__ other from_luma(const mark_cuda_space &s, const other &terms,
-                                           uint32_t luma)
+__device__ __forceinline__ other from_luma(const mark_space &s, const other &terms, uint32_t luma)
 {
     int32_t term = s.luma * max((int32_t)luma - s.black, 0);
 
@@ -76,7 +75,7 @@ __device__ __forceinline__ uint32_t whole(const uint32_t (&n)[4])
 }
 
 // Two pairs of chroma and the 4 by 2 pixels that have them.
-__device__ __forceinline__ void mark_four(const mark_cuda_space &s, const uint32_t (&mask)[2],
+__device__ __forceinline__ void mark_four(const mark_space &s, const uint32_t (&mask)[2],
                                           uint32_t (&luma)[2], uint32_t &chroma)
 {
     const other terms[2] = {terms_of(s, byte_of(chroma, 0), byte_of(chroma, 1)),
@@ -100,7 +99,7 @@ __device__ __forceinline__ void mark_four(const mark_cuda_space &s, const uint32
     chroma = choose(__byte_perm(mask[0], 0, 0x2200), whole(pairs), chroma);
 }
 
-__device__ __forceinline__ void mark_tile(const mark_cuda_space &s,
+__device__ __forceinline__ void mark_tile(const mark_space &s,
                                           const uint32_t (&mask)[JOB_ROWS_CHROMA][WORDS],
                                           uint32_t (&luma)[JOB_ROWS_CHROMA][WORDS],
                                           uint32_t (&chroma)[WORDS])

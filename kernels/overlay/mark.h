@@ -22,39 +22,44 @@
 //     V = 128 + (524288 R - 439026 G - 85262 B) >> 20
 #pragma once
 
-#include "kernels/overlay/paint.h"
-
 #include "capture/frame.h"
 #include "config/config.h"
+#include "kernels/overlay/mark_cuda.h"
+#include "kernels/overlay/paint.h"
+#include "kernels/stage/gpu_stage.h"
 
 struct mark;
 
-// YUV to green and blue, and those with a red of 255 to YUV: factors in 20 bits.
-struct mark_space {
-    int32_t black, luma, u_green, v_green, u_blue;
-    struct {
-        int32_t constant, green, blue;
-    } y, u, v;
-};
-
 // By colour.h, of the NV12 that a camera's picture is painted in.
-struct mark_space mark_space_of(const struct frame_layout *camera);
+struct mark_space mark_space_of(const struct frame_layout *camera, enum config_mark mark);
 
 // Row `y` of the output frame, from the input frame and the mask's row.
 typedef void mark_rows(const struct mark *mark, const uint8_t *mask, uint32_t y, void *scratch);
 
-// Bits that green and blue of a marked pixel lose.
-static inline unsigned mark_shift(enum config_mark mark)
-{
-    return mark == CONFIG_MARK_TINT ? 1 : 0;
-}
-
 struct mark {
     struct paint paint;
     mark_rows *rows;
-    unsigned shift;
-    struct mark_space space;  // of YUV
+    struct mark_space space;
     struct frame_layout line; // of a picture of one row, RGB
 };
 
-extern const struct stage_ops mark_ops;
+// Marks a mask in a picture that the GPU has made: a part of the mark and motion stages.
+struct mark_gpu {
+    unsigned kernel; // its number in the stage
+    struct mark_cuda parameters;
+};
+
+struct mark_gpu_mask {
+    uint64_t address;
+    uint32_t stride; // bytes
+    uint32_t erode;  // times; of bits alone
+};
+
+// For the mark that is the setup's last step. `bits`: the mask has them, else bytes. Adds a kernel.
+// As gpu_stage_add_kernel().
+int mark_gpu_init(struct mark_gpu *mark, struct gpu_stage *stage,
+                  const struct gpu_stage_setup *setup, bool bits, struct error *error);
+// Marks the output.
+int mark_gpu_launch(struct mark_gpu *mark, struct gpu_stage *stage,
+                    const struct gpu_pictures *pictures, const struct mark_gpu_mask *mask,
+                    struct gpu_chain *chain, struct error *error);

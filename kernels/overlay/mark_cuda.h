@@ -6,12 +6,12 @@
 // The most often a mask of bits can be eroded: what the bytes beside a byte reach.
 #define MARK_CUDA_ERODE_MAX 8
 
-// struct mark_space of mark.h, in its order, and its shift.
-struct mark_cuda_space {
+// YUV to green and blue, and those with a red of 255 to YUV: factors in 20 bits.
+struct mark_space {
     int32_t black, luma, u_green, v_green, u_blue;
     int32_t y_constant, y_green, y_blue, u_constant, u_green_out, u_blue_out;
     int32_t v_constant, v_green_out, v_blue_out;
-    uint32_t shift;
+    uint32_t shift; // bits that green and blue of a marked pixel lose
 };
 
 struct mark_cuda {
@@ -21,7 +21,7 @@ struct mark_cuda {
     uint32_t erode;       // how often, of bits
     uint32_t input_step;  // bytes a pixel of an RGB camera's picture
     uint32_t blue_first;  // its order is B, G, R
-    struct mark_cuda_space space;
+    struct mark_space space;
 };
 
 // mark_<rgb3|yuv|rgb>_<bits|bytes>: a picture in RGB3, one in NV12 of a YUV camera, one in NV12 of

@@ -33,7 +33,7 @@ struct gpu_stage;
 struct gpu_stage_setup {
     struct gpu *gpu;
     const struct plan_step *steps;     // of the plan, from the stage's first on
-    unsigned count;                    // takes(): steps to the plan's end; init(): steps taken
+    unsigned count;                    // fuses(): steps to the plan's end; init(): steps fused
     const struct frame_layout *camera; // the layout of the camera's picture
     const struct pixel_format *output; // of the view
     bool first;  // the input is the camera's picture; else a gray plane in device memory
@@ -50,7 +50,7 @@ struct gpu_stage_ops {
     const char *name;
     size_t state_size; // bytes of the stage's state, which is zeroed for init()
     // How many of the steps ahead the stage does in one go; 0: it cannot begin here.
-    unsigned (*takes)(const struct gpu_stage_setup *setup);
+    unsigned (*fuses)(const struct gpu_stage_setup *setup);
     // -ENOTSUP (no such conversion), -ENOENT (no such kernel), -ENOMEM, -EIO.
     int (*init)(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error);
     // The next picture is treated as the first. NULL: the stage keeps nothing of a picture.

@@ -9,7 +9,7 @@
 #include "kernels/stage/stage.h"
 
 #define ROWS_STAGES_MAX 32
-// Rows that are made at once for a stage that looks at them in bands: few, so that the memory
+// Rows that are made at once for a stage that scans them in bands: few, so that the memory
 // brings what they are made of and what they are compared with at the same time.
 #define ROWS_BAND 4
 struct pool;

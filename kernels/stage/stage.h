@@ -2,7 +2,7 @@
 //
 // A row stage computes one output row from 2 * radius + 1 input rows and nothing else, or several
 // in one go, so the view runner streams rows through a chain of them while they are in the cache,
-// and any slice of rows can be computed by itself. Some have to look at all rows of their input
+// and any slice of rows can be computed by itself. Some have to scan all rows of their input
 // before they can make the first of theirs; what comes before them is then computed into a plane. A
 // frame stage sees the whole input frame. All rows are 8 bit; where a stage's row is its input's
 // plane 0 in place, no row is copied. A stage is const while it runs: what changes with every frame
@@ -24,7 +24,7 @@ struct stage_setup {
     const struct stage_options *options;
     const struct frame_layout *input;  // of the view
     const struct pixel_format *output; // of the view
-    struct pool *pool; // shares the work of a frame stage or a look, outlives the stage; NULL: the
+    struct pool *pool; // shares the work of a frame stage or a scan, outlives the stage; NULL: the
                        // caller's thread alone
 };
 
@@ -57,12 +57,12 @@ struct stage_ops {
     // Called once before a frame's rows are computed, with the frames of the view; `output` is the
     // one that the last stage writes. NULL: nothing to do.
     void (*begin)(struct stage *stage, const struct frame *input, struct frame *output);
-    // Row stage with `looks` set. Called in every frame, after begin() and before its first row,
+    // Row stage with `scans` set. Called in every frame, after begin() and before its first row,
     // with rows first..end-1 of what it reads; `rows` is row `first`. They are all rows, which stay
-    // as they are until the frame's last row is made; or, of a stage with `looks_in_bands`, some.
-    void (*look)(struct stage *stage, const uint8_t *rows, size_t stride, uint32_t first,
+    // as they are until the frame's last row is made; or, of a stage with `scans_in_bands`, some.
+    void (*scan)(struct stage *stage, const uint8_t *rows, size_t stride, uint32_t first,
                  uint32_t end);
-    bool looks_in_bands; // once a row is looked at the stage does not need it any more
+    bool scans_in_bands; // once a row is scanned the stage does not need it any more
     // Called between frames of a stage that knows of the frame before: the next one has none before
     // it, as the first. NULL: it knows nothing.
     void (*forget)(struct stage *stage);
@@ -80,8 +80,8 @@ struct stage {
     // Row stage: rows of input needed above and below, at most STAGE_RADIUS_MAX; the runner
     // replicates the border.
     unsigned radius;
-    bool looks;           // there is no row before look()
-    unsigned erosions;    // it is so many erosions (morphology.h) and nothing else; 0: it is not
+    bool scans;           // there is no row before scan()
+    unsigned erosions;    // it is so many erosions (morphology.c) and nothing else; 0: it is not
     bool erodes;          // run_row() heeds `eroded`
     unsigned eroded;      // how many erosions there are of the rows
     bool limited;         // the rows become limited range luma (compose.h)

@@ -1,7 +1,7 @@
 // The blur by itself, on pictures whose blurred values are the weights.
 #include "tests/unit/unit.h"
 
-#include "kernels/blur/blur.h"
+#include "kernels/graph/stages.h"
 #include "kernels/stage/rows.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static void blur(int side, uint8_t *picture, uint32_t width, uint32_t height)
     struct rows *rows;
 
     assert_true((size_t)width * height <= sizeof output);
-    assert_int_equal(stage_init(&stage, &blur_ops, &setup, NULL), 0);
+    assert_int_equal(stage_init(&stage, stages_of_kind(STAGE_BLUR), &setup, NULL), 0);
     assert_int_equal(rows_new(&stage, 1, width, height, &rows), 0);
     rows_run(rows, picture, width, output, width, 0, height);
     memcpy(picture, output, (size_t)width * height);

@@ -12,7 +12,7 @@
 static const struct config_view direction_view = {
     .view = CONFIG_VIEW_DIRECTION, .norm = CONFIG_NORM_L2, .gain = 1};
 
-// The definition that direction.h gives.
+// The definition that direction.c gives.
 static unsigned direction_of(int gx, int gy)
 {
     int sum = abs(gx) + abs(gy), least = sum > 0 ? sum : 1;

@@ -108,7 +108,7 @@ TEST(test_the_rows_of_a_stage_that_looked_elsewhere_are_the_same)
     assert_int_equal(runner_init(&shapes, &setup, NULL), 0);
     for (unsigned number = 0; number < 2; number++) {
         picture.rows[3][2 * 5] ^= 2 * number;
-        runner_look(&difference, picture.rows[0], sizeof picture.rows[0], &camera, NULL, 0,
+        runner_scan(&difference, picture.rows[0], sizeof picture.rows[0], &camera, NULL, 0,
                     HEIGHT_MAX);
         runner_compute(&shapes, picture.rows[0], sizeof picture.rows[0], &camera, NULL);
     }

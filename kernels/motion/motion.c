@@ -1,9 +1,9 @@
 // Motion with a fixed threshold on the GPU, for a stream. motion.cu makes the picture, finds what
 // moves and marks it, in one launch. Of RGB cameras, or where more has to be eroded, it writes a
 // bit a pixel instead, and mark.cu erodes and marks in a second launch.
-#include "kernels/difference/difference_gpu.h"
+#include "kernels/difference/difference.h"
 #include "kernels/motion/motion_cuda.h"
-#include "kernels/overlay/mark_gpu.h"
+#include "kernels/overlay/mark.h"
 
 #include <string.h>
 
@@ -15,7 +15,7 @@ struct motion_stage {
 };
 
 // [GRAY] DIFFERENCE [ERODE] MARK, all there is.
-static unsigned takes(const struct gpu_stage_setup *setup)
+static unsigned fuses(const struct gpu_stage_setup *setup)
 {
     const struct plan_step *steps = setup->steps;
     unsigned at = steps[0].kind == STAGE_GRAY;
@@ -63,7 +63,7 @@ static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, st
 
     parameters->threshold = (uint32_t)difference->options.threshold;
     parameters->erode = erode->kind == STAGE_ERODE ? (uint32_t)erode->options.times : 0;
-    parameters->space = mark_gpu_space(setup->camera, setup->steps[setup->count - 1].options.mark);
+    parameters->space = mark_space_of(setup->camera, setup->steps[setup->count - 1].options.mark);
     state->marked =
         setup->camera->format->luma_step != 0 && parameters->erode <= MOTION_CUDA_ERODE_MAX;
     r = add_kernels(stage, setup, error);
@@ -98,7 +98,7 @@ static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
 
 const struct gpu_stage_ops motion_gpu_ops = {.name = "motion",
                                              .state_size = sizeof(struct motion_stage),
-                                             .takes = takes,
+                                             .fuses = fuses,
                                              .init = init,
                                              .forget = forget,
                                              .launch = launch};
