@@ -90,7 +90,7 @@ static void check_plain(enum config_norm norm, double gain, int gx_step, int gy_
 {
     struct gradient gradient = make_gradient(CONFIG_OPERATOR_SOBEL5, norm, gain);
     void *scratch = calloc(1, gradient_scratch_bytes(WIDTH));
-    struct row row;
+    struct row row = {0};
     uint8_t output[WIDTH];
 
     assert_non_null(scratch);
