@@ -58,36 +58,33 @@ class File:
         return self.content(writes)
 
 
+FOLDER = object()
+
+
 class Disk:
     def __init__(self, root):
         self.root = str(root)
-        self.names = {}   # path: File, or None for a folder
-        self.changes = []  # of names, that are not synced: functions that undo them
-        self.folder_syncs = 0
+        self.names = {}    # path: File, FOLDER, or None for what was deleted or has another name
+        self.changes = []  # of names, that are not synced: what the names stood for before
 
-    def name(self, path, value):
-        """Changes what a name stands for; None: nothing."""
-        before = self.names.get(path, self)
-        self.changes.append((path, before))
-        if value is self:
-            del self.names[path]
-        else:
-            self.names[path] = value
+    def name(self, values):
+        """Changes at once what names stand for."""
+        self.changes.append({path: self.names.get(path) for path in values})
+        self.names.update(values)
 
     def do(self, operation):
         path, kind = operation.path, operation.kind
-        value = self.names.get(path, self)
-        if kind in ("create", "open") and value is self:
-            self.name(path, File())
+        value = self.names.get(path)
+        if kind in ("create", "open") and not value:
+            self.name({path: File()})
         elif kind == "create":
             value.writes.append(0)
         elif kind == "mkdir":
-            self.name(path, None)
+            self.name({path: FOLDER})
         elif kind in ("unlink", "rmdir"):
-            self.name(path, self)
+            self.name({path: None})
         elif kind == "rename":
-            self.name(operation.other, value)
-            self.name(path, self)
+            self.name({operation.other: value, path: None})
         elif kind == "write":
             value.writes.append((operation.number, operation.data))
         elif kind == "truncate":
@@ -98,18 +95,19 @@ class Disk:
             if isinstance(value, File):
                 value.sync()
 
+    def files(self):
+        """Each file by its path."""
+        return {path: value for path, value in self.names.items() if isinstance(value, File)}
+
     def cut(self, folder, seed):
         """Makes `folder` as the disk is after a power cut."""
         chance = random.Random(seed)
         names = dict(self.names)
-        for path, before in reversed(self.changes[chance.randint(0, len(self.changes)):]):
-            if before is self:
-                del names[path]
-            else:
-                names[path] = before
+        for before in reversed(self.changes[chance.randint(0, len(self.changes)):]):
+            names.update(before)
         for path, value in sorted(names.items()):
             place = pathlib.Path(folder, path[len(self.root):].lstrip("/"))
-            if value is None:
+            if value is FOLDER:
                 place.mkdir(parents=True, exist_ok=True)
-            elif place.parent.is_dir():
+            elif value and place.parent.is_dir():
                 place.write_bytes(value.cut(chance))
