@@ -7,6 +7,12 @@
 
 #include "config/config.h"
 
+#include <stddef.h>
+
+// Small files of /proc, /sys and /etc: reads the beginning of `folder`/`name`, at most `size` - 1
+// bytes, and ends it with a NUL. Returns how many there are; 0: it cannot be read or is empty.
+size_t read_file(const char *folder, const char *name, char *ret_text, size_t size);
+
 #define BOARD_MODULES_MAX 4
 
 struct board_profile {

@@ -1,6 +1,6 @@
 #include "board/heat.h"
 
-#include "board/read_file.h"
+#include "board/board.h"
 #include "config/base.h"
 
 #include <errno.h>

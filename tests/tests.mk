@@ -32,8 +32,8 @@ FAKE_CUDA_CHECK := $(BUILD)/tests/fakes/cuda/check_gpu
 FAKE_CUDA_TESTS := $(foreach test,$(UNIT_TESTS),$(if $(filter test_gpu% test_cuda% test_fake_cuda,$(notdir $(test))),$(test)))
 
 # What the GPU's tests link: edged's computing parts, nothing of GStreamer.
-GPU_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard kernels/*/*.c) capture/nvmm/nvbufsurface.c capture/frame.c capture/frame_colour.c capture/frame_pool.c \
-                 capture/letters.c capture/pixel_format.c config/base.c config/multicast_range.c config/redact.c config/schema/stages.c $(addprefix config/schema/schema,.c _kernels.c _network.c _record.c _region.c _view.c))
+GPU_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard kernels/*/*.c) capture/nvmm/nvbufsurface.c capture/frame.c capture/frame_pool.c \
+                 capture/letters.c capture/pixel_format.c config/base.c config/multicast_range.c config/redact.c $(addprefix config/schema/schema,.c _kernels.c _network.c _record.c _region.c _view.c))
 GPU_PROGRAMS := $(BUILD)/tests/gpu/check_gpu $(BUILD)/tests/gpu/bench_gpu
 GPU_HELPERS := $(patsubst %.c,$(BUILD)/%.o,$(addprefix tests/gpu/,npp.c pictures.c) $(filter-out %_gpu.c,$(wildcard tests/gpu/check*.c tests/gpu/bench*.c)))
 

@@ -4,7 +4,6 @@
 
 #include "config/diff.h"
 #include "daemon/camera/slate.h"
-#include "daemon/camera/slated_encoder.h"
 #include "daemon/camera/snapshots.h"
 #include "daemon/common/log.h"
 #include "daemon/common/mask_file.h"

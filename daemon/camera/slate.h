@@ -2,10 +2,10 @@
 #pragma once
 
 #include "capture/frame.h"
+#include "daemon/camera/encoder.h"
 
 #include <stdint.h>
 
-struct encoder_settings;
 struct frame_pool;
 struct gpu_surfaces;
 
@@ -14,10 +14,37 @@ struct gpu_surfaces;
 // 0, or the error that keeps the CPU from a surface.
 int slate_draw(struct frame *frame, const char *camera, int64_t seconds, struct error *error);
 
-// Makes frames for the slates of an encoder with these settings, and draws the first, for its
-// trial; frame_pool_unref(), frame_unref(). They lie where the encoder's other frames do, in host
-// memory or in `surfaces`, because an encoder takes frames of one kind of memory. -ENOMEM, and what
-// keeps surfaces from being made or drawn, with `error`.
-int slate_pool_new(const struct encoder_settings *settings, struct gpu_surfaces *surfaces,
-                   const char *camera, struct error *error, struct frame_pool **ret_pool,
-                   struct frame **ret_trial);
+// An encoder, and frames for the NO SIGNAL slates that it encodes beside a view's pictures; or why
+// there is none. Embedded; starts out as {0}.
+struct slated_encoder {
+    struct encoder *encoder;         // owned; NULL: none works, or none was made yet
+    struct frame_pool *slate_pool;   // a reference; of the encoder's size and range
+    bool lacks_surfaces;             // the encoder reads by the CPU: there were none for the slates
+    struct encoder_settings refused; // that no encoder worked with, or zero
+    struct error refusal;            // why
+};
+
+// What one is made for.
+struct slated_encoder_setup {
+    const struct encoder_settings *settings;
+    struct gpu_surfaces *surfaces; // for slates, where the settings want surfaces
+    const char *camera;            // its name, for the slate and the log
+    struct encoder_watches *watches;
+    encoder_output *output; // gets the slate's two key frames first, marked as trial
+    void *context;
+};
+
+// Fills in one that was never made, or was ended. -ENOSYS: no encoder works, which is kept as its
+// refusal; else what keeps slates from being made.
+int slated_encoder_make(struct slated_encoder *slated, const struct slated_encoder_setup *setup,
+                        struct error *error);
+// Takes {0}. A refusal is kept.
+void slated_encoder_end(struct slated_encoder *slated);
+
+// Whether the encoder that there is can be changed to the wanted settings while it runs.
+bool slated_encoder_fits(const struct slated_encoder *slated,
+                         const struct encoder_settings *wanted);
+// Whether no encoder worked with these settings. Another try would hold up the camera's other
+// views, with each frame.
+bool slated_encoder_is_refused(const struct slated_encoder *slated,
+                               const struct encoder_settings *wanted);

@@ -1,7 +1,7 @@
 // Keys of a view as `edgectl process --set KEY=VALUE` has them: a kind in the first line, then a
 // setting a line.
 //
-// Parsers: config/schema/schema_text.c config/schema/stages.c
+// Parsers: config/schema/schema_text.c
 #include "tests/fuzz/fuzz.h"
 
 #include "config/config.h"

@@ -1,5 +1,5 @@
 // `edgectl tune`: its parts and what they hand on. tune.c reads the command line, opens the GPU and
-// keeps what is faster, sweep.c measures and chooses it, tune_report.c prints.
+// keeps what is faster, tune_sweep.c measures and chooses it, tune_report.c prints.
 #pragma once
 
 #include "daemon/ctl/bench/bench_target.h"

@@ -1,5 +1,5 @@
 // The certificate that RTSPS and HTTPS show: the user's own PEM files, or a self-signed one that is
-// generated once and kept (certificate_store.h), so that clients that trust it need not be asked
+// generated once and kept, so that clients that trust it need not be asked
 // again. One that has expired by a clock that may be wrong is kept, too.
 //
 // Immutable and shared: a reload makes a second one, and connections keep the one they began with.
@@ -10,6 +10,7 @@
 
 #include <gnutls/gnutls.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 struct certificate;
 
@@ -49,3 +50,14 @@ const char *certificate_key_text(const struct certificate *certificate);
 // client for a certificate. The certificate must outlive it; gnutls_deinit() ends it. -ENOMEM,
 // -EIO.
 int certificate_begin_session(struct certificate *certificate, gnutls_session_t *ret_session);
+
+// The self-signed certificate of a machine that was given none: ECDSA on P-256, for the machine's
+// names and addresses, valid for ten years, kept with its key in one file of mode 0600. Its path is
+// the first of the files: tls.pem in $STATE_DIRECTORY, which systemd sets for the service, else in
+// $XDG_STATE_HOME/edged, else in ~/.local/state/edged; -ENOENT without a home, -ENOMEM. The caller
+// frees *ret_path.
+int certificate_store_path(struct error *error, char **ret_path);
+
+// Generates one at `path`, in one step, and makes the parent directories (0700) that are missing.
+// What the file system says, -EIO for GnuTLS's errors, -ENOMEM; the sentence in `error`.
+int certificate_store_generate(const char *path, struct error *error);

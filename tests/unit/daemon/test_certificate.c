@@ -3,7 +3,6 @@
 #include "tests/unit/unit.h"
 
 #include "daemon/front/account/certificate.h"
-#include "daemon/front/account/certificate_store.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "config/base.h"
-#include "daemon/camera/trigger.h"
+#include "daemon/camera/motion_watch.h"
 
 #include <string.h>
 

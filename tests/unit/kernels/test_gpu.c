@@ -2,7 +2,6 @@
 
 #include "kernels/gpu/gpu_fence.h"
 #include "kernels/gpu/gpu_images.h"
-#include "kernels/gpu/gpu_waiter.h"
 #include "tests/unit/fake_gpu.h"
 #include "tests/unit/stopwatch.h"
 
