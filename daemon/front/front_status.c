@@ -145,7 +145,7 @@ static char *refuse_view(const GPtrArray *cameras, enum config_role role, const 
         }
     }
     bool of_view = views->len > 0;
-    char *text = g_strdup_printf("there is no %s \"%s\"; there is %s", of_view ? "view" : "camera",
+    char *text = g_strdup_printf("%s: there is no \"%s\", allowed: %s", of_view ? "view" : "camera",
                                  of_view  ? view
                                  : camera ? camera
                                           : "",

@@ -198,13 +198,13 @@ int tuning_begin(struct tuning *tuning, const GPtrArray *cameras,
     const struct stream *stream = NULL;
 
     if (!camera) {
-        return error_set(error, -ENOENT, "there is no camera \"%s\"",
+        return error_set(error, -ENOENT, "camera: there is no \"%s\"",
                          request->camera ? request->camera : "");
     }
     if (request->view) {
         stream = front_camera_find_stream(camera, request->role, request->view);
         if (!stream) {
-            return error_set(error, -ENOENT, "camera %s has no view \"%s\"",
+            return error_set(error, -ENOENT, "view: camera %s has no \"%s\"",
                              front_camera_name(camera), request->view);
         }
     }

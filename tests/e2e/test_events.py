@@ -296,15 +296,15 @@ def test_edgectl_watch_comes_back_to_an_edged_that_starts_anew(moving, listen):
 
 def test_who_asks_for_what_is_not_there_is_told_what_is(moving, listen):
     for query, sentence in (
-        ("?camera=b%22k%ff", 'there is no camera "b"k\ufffd"; there is "front"'),
-        ("?region=attic", 'there is no region "attic"; there is "door" of camera "front", "yard"'),
-        ("?camera=front&region=", 'there is no region ""; there is "door" of camera "front", "yard"'),
+        ("?camera=b%22k%ff", 'camera: there is no "b"k\ufffd", allowed: "front"'),
+        ("?region=attic", 'region: there is no "attic", allowed: "door" of camera "front", "yard"'),
+        ("?camera=front&region=", 'region: there is no "", allowed: "door" of camera "front", "yard"'),
     ):
         answer = curl(moving, listen, "-w", "%{http_code}", query=query)
         answer.wait("^404$")
         assert sentence in json.loads(answer.lines[0])["error"]
     refused = listen(daemon.EDGECTL, "watch", "--region", "attic", "--socket", moving.socket)
-    refused.wait(r'answers with status 404: there is no region "attic"; there is "door" of camera "front"')
+    refused.wait(r'answers with status 404: region: there is no "attic", allowed: "door" of camera "front"')
     assert refused.process.wait(daemon.PATIENCE_S) == 1
 
 

@@ -187,9 +187,9 @@ def test_head_answers_without_a_viewer_left_behind(server):
 
 
 @pytest.mark.parametrize("path, status, said", [
-    (http_video.of("front", "none"), 404, 'there is no view "none"; there is "edges", "plain", "h265", "jpeg"'),
+    (http_video.of("front", "none"), 404, 'view: there is no "none", allowed: "edges", "plain", "h265", "jpeg"'),
     (http_video.of("front", "jpeg"), 406, "this view is JPEGs: use /stream.mjpg"),
-    (http_video.of("none", "edges"), 404, 'there is no camera "none"; there is "front", "back"'),
+    (http_video.of("none", "edges"), 404, 'camera: there is no "none", allowed: "front", "back"'),
     (http_video.of("front", "edges", format="webm"), 400, 'format: got "webm", allowed: records and mp4'),
     ("/v1/video", 400, 'view: got "0 of them", allowed: 1 to 16, each as view=front/edges'),
     ("/v1/video?view=edges", 400, 'view: got "edges", allowed: a camera and its view, as front/edges'),

@@ -267,8 +267,11 @@ def test_what_may_be_said_is_said(shared):
     assert 'did you mean "gain"' in patch(shared, view(gian=1))[1]["detail"]
     assert "front" in patch(shared, {"cameras": {"back": {"fps": 25}}})[1]["allowed"]
     assert ask(shared, "PATCH", "/v1/config", "{}", {"Content-Type": "text/plain"})[0] == 415
-    assert patch(shared, {}, "?keep=yes")[0] == 400
-    assert patch(shared, '{"kernels": {}' + " " * 66000 + "}")[0] == 413
+    assert patch(shared, {}, "?keep=yes")[1]["key"] == "keep"
+    status, large = patch(shared, '{"kernels": {}' + " " * 66000 + "}")
+    assert (status, large["allowed"]) == (413, "up to 64 KiB")
+    status, method = ask(shared, "PUT", "/v1/config")
+    assert (status, method["allowed"]) == (405, "GET, HEAD, PATCH")
 
 
 def test_regions_come_and_go_without_losing_a_frame(serve, watch):

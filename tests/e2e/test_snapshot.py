@@ -3,6 +3,7 @@ automation ask for them."""
 
 import concurrent.futures
 import contextlib
+import json
 import os
 import re
 import signal
@@ -145,14 +146,16 @@ def test_smaller_snapshots_are_means_of_the_whole_one(snapped, tmp_path):
 
 def test_what_cannot_be_had_is_said(snapped):
     server = snapped()
-    for query, status, words in (
-        ("?scale=1/3", 400, "1, 1/2, 1/4 and 1/8"),
-        ("?view=edgs", 404, r'there is no view \"edgs\"; there is \"edges\", \"gray\"'),
-        ("?camera=back", 404, r'there is no camera \"back\"; there is \"front\"'),
+    for query, status, key, sentence, allowed in (
+        ("?scale=1/3", 400, "scale", 'got "1/3"', "1, 1/2, 1/4 and 1/8"),
+        ("?view=edgs", 404, "view", 'there is no "edgs"', '"edges", "gray", "plain", "moves"'),
+        ("?camera=back", 404, "camera", 'there is no "back"', '"front"'),
     ):
         got, headers, body = curl(f"{server.api}/snapshot.jpg{query}")
         assert (got, headers["content-type"]) == (status, "application/problem+json")
-        assert words in body.decode()
+        told = json.loads(body)
+        assert (told["key"], told["allowed"], told["status"]) == (key, allowed, status)
+        assert told["detail"] == f"{key}: {sentence}, allowed: {allowed}"
     assert curl(f"{server.api}/stream.mjpg?fps=0")[0] == 400
 
 
@@ -260,7 +263,7 @@ def test_edgectl_writes_a_snapshot_whole_or_not_at_all(snapped, tmp_path):
     whole = path.read_bytes()
     for arguments, words in (
         (["edges", "--scale", "3", path], 'scale: got "3", allowed: 1, 1/2, 1/4 and 1/8'),
-        (["front/none", path], 'there is no view "none"; there is "edges", "gray"'),
+        (["front/none", path], 'view: there is no "none", allowed: "edges", "gray"'),
         (["gray", tmp_path / "nowhere/a.jpg"], "nowhere/a.jpg: cannot write there"),
     ):
         told = edgectl_snapshot(server, *arguments)
@@ -338,5 +341,5 @@ def test_home_automation_logs_in_and_sees_what_it_may(edged, tmp_path):
         decode(body)
         assert f"front-{name}.jpg" in headers["content-disposition"]
     status, _, body = curl(f"{server.api}/snapshot.jpg?view=safe", "--digest", "-u", "vera:pass")
-    assert status == 404 and b"safe" not in body.split(b"there is")[2]
+    assert status == 404 and "safe" not in json.loads(body)["allowed"]
     assert curl(f"{server.api}/snapshot.jpg")[0] == 401

@@ -154,9 +154,9 @@ def test_a_camera_that_the_cpu_computes_has_nothing_to_tune(edged):
     ('{"view": 1}', 400, "view: got something else, allowed: a name"),
     ('{"kernels": []}', 400, "kernels: got something else, allowed: a list of gradient, "),
     ('{"kernels": ["sobel"]}', 400, "kernels: got something else, allowed: a list of gradient, "),
-    ('{"camera": "\\u001f\\n"}', 404, 'there is no camera "?\n"'),
-    ('{"camera": "rear"}', 404, 'there is no camera "rear"'),
-    ('{"view": "canny"}', 404, 'camera front has no view "canny"'),
+    ('{"camera": "\\u001f\\n"}', 404, 'camera: there is no "?\n"'),
+    ('{"camera": "rear"}', 404, 'camera: there is no "rear"'),
+    ('{"view": "canny"}', 404, 'view: camera front has no "canny"'),
 ])
 def test_what_is_wrong_with_a_request_is_named(edged, body, status, detail):
     server = edged([CAMERA], settings={"backend": "cpu"})

@@ -377,6 +377,7 @@ char *event_feed_refuse(const struct config *config, enum config_role role, cons
     }
     g_autofree char *list =
         camera_there ? list_regions(config, role, camera) : list_cameras(config, role);
-    return g_strdup_printf("there is no %s \"%s\"; there is %s", camera_there ? "region" : "camera",
-                           camera_there ? region : camera, list[0] ? list : "none");
+    return g_strdup_printf("%s: there is no \"%s\", allowed: %s",
+                           camera_there ? "region" : "camera", camera_there ? region : camera,
+                           list[0] ? list : "none");
 }

@@ -279,8 +279,8 @@ CONTROL_RESULT clips_route_change(struct http_call *call)
     bool keep;
 
     if (!read_keep(call, &keep)) {
-        return http_problem(call->connection, 422, "keep", "true, false",
-                            "got another body, allowed: {\"keep\": true} or {\"keep\": false}");
+        return control_refuse(call->connection, 422,
+                              "keep: got another body than {\"keep\": true}, allowed: true, false");
     }
     return clip_request_find(call, ask_keep);
 }

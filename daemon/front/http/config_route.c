@@ -25,28 +25,28 @@ CONTROL_RESULT config_route_schema(struct http_call *call)
     return describe(call, CONTROL_CONFIG_SCHEMA, "application/schema+json");
 }
 
-// A flag of the query: "1" or "0".
-static bool read_flag(const struct http_call *call, const char *name, bool *ret_flag)
+// Reads a flag of the query: "1" or "0". Whether it can; else the request is refused, as
+// *ret_result.
+static bool read_flag(const struct http_call *call, const char *name, bool *ret_flag,
+                      CONTROL_RESULT *ret_result)
 {
     const char *value = http_query(call, name);
 
     *ret_flag = value && strcmp(value, "1") == 0;
-    return !value || *ret_flag || strcmp(value, "0") == 0;
-}
-
-static CONTROL_RESULT refuse_flag(const struct http_call *call, const char *names)
-{
-    g_autofree char *sentence = g_strdup_printf("got another value of %s, allowed: 0, 1", names);
-
-    return http_problem(call->connection, MHD_HTTP_BAD_REQUEST, NULL, "0, 1", sentence);
+    if (!value || *ret_flag || strcmp(value, "0") == 0) {
+        return true;
+    }
+    *ret_result = http_refuse_value(call->connection, name, value, "0, 1");
+    return false;
 }
 
 CONTROL_RESULT config_route_settings(struct http_call *call)
 {
+    CONTROL_RESULT result;
     bool all;
 
-    if (!read_flag(call, "all", &all)) {
-        return refuse_flag(call, "all");
+    if (!read_flag(call, "all", &all, &result)) {
+        return result;
     }
     return describe(call, all ? CONTROL_CONFIG_ALL : CONTROL_CONFIG_SETTINGS, "application/json");
 }
@@ -65,22 +65,22 @@ static CONTROL_RESULT refuse_change(const struct http_call *call,
                                     const struct live_request *request)
 {
     const struct config_fault *fault = &request->fault;
-    const char *allowed = strstr(fault->error.text, "allowed: ");
     g_autofree char *sentence =
         g_strdup_printf("%s%s%s", fault->key, *fault->key ? ": " : "", fault->error.text);
 
-    return http_problem(call->connection, request->status, *fault->key ? fault->key : NULL,
-                        allowed ? allowed + strlen("allowed: ") : NULL, sentence);
+    return http_refuse_key(call->connection, request->status, *fault->key ? fault->key : NULL,
+                           sentence);
 }
 
 // Makes the change of `text` as the query asks.
 static CONTROL_RESULT change(struct http_call *call, const char *text, size_t size)
 {
     struct live_request request = {.text = text, .size = size, .role = call->role};
+    CONTROL_RESULT result;
 
-    if (!read_flag(call, "dry_run", &request.is_dry) ||
-        !read_flag(call, "keep", &request.is_kept)) {
-        return refuse_flag(call, "dry_run or keep");
+    if (!read_flag(call, "dry_run", &request.is_dry, &result) ||
+        !read_flag(call, "keep", &request.is_kept, &result)) {
+        return result;
     }
     call->front->change_config(call->front->context, &request);
     if (request.status != MHD_HTTP_OK) {
@@ -94,10 +94,9 @@ static CONTROL_RESULT change(struct http_call *call, const char *text, size_t si
 CONTROL_RESULT config_route_change(struct http_call *call)
 {
     if (!is_json(call->request)) {
-        return http_problem(call->connection, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, NULL,
-                            "application/merge-patch+json, application/json",
-                            "got another content type, allowed: application/merge-patch+json, "
-                            "application/json");
+        return control_refuse(call->connection, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE,
+                              "got another content type, allowed: application/merge-patch+json, "
+                              "application/json");
     }
     return change(call, call->request->body, call->request->body_size);
 }
@@ -115,12 +114,13 @@ CONTROL_RESULT config_route_arm(struct http_call *call)
         armed = json_object_get_member(body, "armed");
     }
     if (!armed || json_node_get_value_type(armed) != G_TYPE_BOOLEAN) {
-        return http_problem(call->connection, 422, "armed", "true, false",
-                            "got another body, allowed: {\"armed\": true} or {\"armed\": false}");
+        return control_refuse(
+            call->connection, 422,
+            "armed: got another body than {\"armed\": true}, allowed: true, false");
     }
     if (!schema_name_rule.accepts(camera)) {
-        return http_problem(call->connection, MHD_HTTP_NOT_FOUND, "camera", NULL,
-                            "there is no such camera");
+        return control_refuse(call->connection, MHD_HTTP_NOT_FOUND,
+                              "camera: there is none so named");
     }
     text = g_strdup_printf("{\"cameras\": {\"%s\": {\"armed\": %s}}}", camera,
                            json_node_get_boolean(armed) ? "true" : "false");

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <string.h>
 
+#define ALLOWED "allowed: "
 #define RETRY_AFTER_S "5"
 #define BLOCK_BYTES 16384 // that a stream is asked for at once, if there is room for them
 
@@ -80,12 +81,13 @@ static void add_text(JsonBuilder *builder, const char *name, const char *text)
 }
 
 static CONTROL_RESULT reply_problem(struct MHD_Connection *connection, unsigned status,
-                                    const char *key, const char *allowed, const char *sentence,
+                                    const char *key, const char *sentence,
                                     const struct http_header *headers, size_t count)
 {
     g_autoptr(JsonBuilder) builder = json_builder_new();
     g_autoptr(JsonNode) node = NULL;
     g_autofree char *text = NULL;
+    const char *allowed = strstr(sentence, ALLOWED);
 
     json_builder_begin_object(builder);
     add_text(builder, "error", sentence);
@@ -94,7 +96,7 @@ static CONTROL_RESULT reply_problem(struct MHD_Connection *connection, unsigned 
     json_builder_add_int_value(builder, status);
     add_text(builder, "detail", sentence);
     add_text(builder, "key", key);
-    add_text(builder, "allowed", allowed);
+    add_text(builder, "allowed", allowed ? allowed + strlen(ALLOWED) : NULL);
     json_builder_end_object(builder);
     node = json_builder_get_root(builder);
     text = json_to_string(node, FALSE);
@@ -103,10 +105,21 @@ static CONTROL_RESULT reply_problem(struct MHD_Connection *connection, unsigned 
                             strlen(line));
 }
 
-CONTROL_RESULT http_problem(struct MHD_Connection *connection, unsigned status, const char *key,
-                            const char *allowed, const char *sentence)
+CONTROL_RESULT http_refuse_key(struct MHD_Connection *connection, unsigned status, const char *key,
+                               const char *sentence)
 {
-    return reply_problem(connection, status, key, allowed, sentence, NULL, 0);
+    return reply_problem(connection, status, key, sentence, NULL, 0);
+}
+
+CONTROL_RESULT control_refuse(struct MHD_Connection *connection, unsigned status,
+                              const char *sentence)
+{
+    size_t length = strspn(sentence, "abcdefghijklmnopqrstuvwxyz_");
+    g_autofree char *key = length > 0 && g_str_has_prefix(sentence + length, ": ")
+                               ? g_strndup(sentence, length)
+                               : NULL;
+
+    return http_refuse_key(connection, status, key, sentence);
 }
 
 CONTROL_RESULT http_refuse_value(struct MHD_Connection *connection, const char *key,
@@ -114,7 +127,7 @@ CONTROL_RESULT http_refuse_value(struct MHD_Connection *connection, const char *
 {
     g_autofree char *sentence = g_strdup_printf("%s: got \"%s\", allowed: %s", key, got, allowed);
 
-    return http_problem(connection, MHD_HTTP_BAD_REQUEST, key, allowed, sentence);
+    return control_refuse(connection, MHD_HTTP_BAD_REQUEST, sentence);
 }
 
 CONTROL_RESULT control_refuse_with(struct MHD_Connection *connection, unsigned status,
@@ -127,13 +140,7 @@ CONTROL_RESULT control_refuse_with(struct MHD_Connection *connection, unsigned s
     for (size_t i = 0; i < count; i++) {
         headers[i] = (struct http_header){name, values[i]};
     }
-    return reply_problem(connection, status, NULL, NULL, sentence, headers, count);
-}
-
-CONTROL_RESULT control_refuse(struct MHD_Connection *connection, unsigned status,
-                              const char *sentence)
-{
-    return http_problem(connection, status, NULL, NULL, sentence);
+    return reply_problem(connection, status, NULL, sentence, headers, count);
 }
 
 CONTROL_RESULT control_refuse_method(struct MHD_Connection *connection, const char *allowed)

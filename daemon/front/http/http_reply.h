@@ -23,15 +23,17 @@ CONTROL_RESULT http_reply_bytes(struct MHD_Connection *connection, unsigned stat
                                 size_t count, void *bytes, size_t size);
 
 // What is wrong with a request, as application/problem+json (RFC 9457): title, status and
-// `sentence` as "detail", and the same as "error". `key`, NULL: none, is what of the request is
-// meant; `allowed`, NULL: none, what may stand there.
-CONTROL_RESULT http_problem(struct MHD_Connection *connection, unsigned status, const char *key,
-                            const char *allowed, const char *sentence);
+// `sentence` as "detail", and the same as "error". `scale: got "3", allowed: 1, 1/2` also gives
+// "key" and "allowed": the word before a first colon is what of the request is meant, and what
+// follows "allowed: " is what may stand there.
+CONTROL_RESULT control_refuse(struct MHD_Connection *connection, unsigned status,
+                              const char *sentence);
+// The same of a key of the configuration, with which the sentence begins; NULL: it names none.
+CONTROL_RESULT http_refuse_key(struct MHD_Connection *connection, unsigned status, const char *key,
+                               const char *sentence);
 // 400: the value `got` of `key` is none of those `allowed`.
 CONTROL_RESULT http_refuse_value(struct MHD_Connection *connection, const char *key,
                                  const char *got, const char *allowed);
-CONTROL_RESULT control_refuse(struct MHD_Connection *connection, unsigned status,
-                              const char *sentence);
 // The same, with a header `name` for each of `count` values; for 401, 405 and 429.
 CONTROL_RESULT control_refuse_with(struct MHD_Connection *connection, unsigned status,
                                    const char *name, const char *const *values, size_t count,

@@ -157,9 +157,9 @@ static CONTROL_RESULT check_body(const struct http_call *call, bool is_form)
     struct error error = {0};
 
     if (read_body(request, is_form, &error, &said) < 0) {
-        return http_problem(call->connection, MHD_HTTP_BAD_REQUEST, NULL,
-                            "{\"user\": NAME, \"password\": PASSWORD}, or a form with both",
-                            error.text);
+        return control_refuse(call->connection, MHD_HTTP_BAD_REQUEST,
+                              "got no user and password, allowed: {\"user\": NAME, \"password\": "
+                              "PASSWORD}, or a form with both");
     }
     account_check_password(call->access->account, &asked, said.user, said.password, clock_now_ns(),
                            &login, &answer);

@@ -54,18 +54,9 @@ static void release(void *context)
 // Reading the body
 // ---------------------------------------------------------------------
 
-// What is wrong with the body.
-struct objection {
-    const char *key, *allowed; // NULL: none
-    struct error error;
-};
-
-static int object_to(struct objection *objection, const char *key, const char *allowed)
+static int refuse(struct error *error, const char *key, const char *allowed)
 {
-    objection->key = key;
-    objection->allowed = allowed;
-    return error_set(&objection->error, -EINVAL, "%s: got something else, allowed: %s", key,
-                     allowed);
+    return error_set(error, -EINVAL, "%s: got something else, allowed: %s", key, allowed);
 }
 
 static const char *list_kernels(void)
@@ -98,7 +89,7 @@ static uint32_t find_kernel(JsonNode *node)
     return 0;
 }
 
-static int read_kernels(JsonNode *node, struct objection *objection, uint32_t *ret_kernels)
+static int read_kernels(JsonNode *node, struct error *error, uint32_t *ret_kernels)
 {
     JsonArray *list = JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
     uint32_t kernels = 0;
@@ -107,61 +98,59 @@ static int read_kernels(JsonNode *node, struct objection *objection, uint32_t *r
         uint32_t kernel = find_kernel(json_array_get_element(list, i));
 
         if (!kernel) {
-            return object_to(objection, "kernels", list_kernels());
+            return refuse(error, "kernels", list_kernels());
         }
         kernels |= kernel;
     }
     if (!kernels) {
-        return object_to(objection, "kernels", list_kernels());
+        return refuse(error, "kernels", list_kernels());
     }
     *ret_kernels = kernels;
     return 0;
 }
 
-static int read_text(JsonNode *node, const char *key, struct objection *objection,
-                     const char **ret_text)
+static int read_text(JsonNode *node, const char *key, struct error *error, const char **ret_text)
 {
     if (!JSON_NODE_HOLDS_VALUE(node) || json_node_get_value_type(node) != G_TYPE_STRING) {
-        return object_to(objection, key, "a name");
+        return refuse(error, key, "a name");
     }
     *ret_text = json_node_get_string(node);
     return 0;
 }
 
-static int read_flag(JsonNode *node, const char *key, struct objection *objection, bool *ret_flag)
+static int read_flag(JsonNode *node, const char *key, struct error *error, bool *ret_flag)
 {
     if (!JSON_NODE_HOLDS_VALUE(node) || json_node_get_value_type(node) != G_TYPE_BOOLEAN) {
-        return object_to(objection, key, "true, false");
+        return refuse(error, key, "true, false");
     }
     *ret_flag = json_node_get_boolean(node);
     return 0;
 }
 
-static int read_member(const char *key, JsonNode *node, struct objection *objection,
+static int read_member(const char *key, JsonNode *node, struct error *error,
                        struct tuning_request *request)
 {
     if (strcmp(key, "camera") == 0) {
-        return read_text(node, "camera", objection, &request->camera);
+        return read_text(node, "camera", error, &request->camera);
     }
     if (strcmp(key, "view") == 0) {
-        return read_text(node, "view", objection, &request->view);
+        return read_text(node, "view", error, &request->view);
     }
     if (strcmp(key, "kernels") == 0) {
-        return read_kernels(node, objection, &request->kernels);
+        return read_kernels(node, error, &request->kernels);
     }
     if (strcmp(key, "apply") == 0) {
-        return read_flag(node, "apply", objection, &request->apply);
+        return read_flag(node, "apply", error, &request->apply);
     }
     if (strcmp(key, "keep") == 0) {
-        return read_flag(node, "keep", objection, &request->keep);
+        return read_flag(node, "keep", error, &request->keep);
     }
-    objection->allowed = KEYS;
-    return error_set(&objection->error, -EINVAL, "got the key \"%.40s\", allowed: " KEYS, key);
+    return error_set(error, -EINVAL, "got the key \"%.40s\", allowed: " KEYS, key);
 }
 
 // An empty body asks for nothing in particular. The texts of the request are those of *ret_body.
-static int read_body(const struct http_request *request, struct objection *objection,
-                     JsonObject **ret_body, struct tuning_request *ret_request)
+static int read_body(const struct http_request *request, struct error *error, JsonObject **ret_body,
+                     struct tuning_request *ret_request)
 {
     JsonObjectIter iterator;
     const char *key;
@@ -171,14 +160,13 @@ static int read_body(const struct http_request *request, struct objection *objec
     if (request->body_size == 0) {
         return 0;
     }
-    r = http_body_object(request->body, request->body_size, &objection->error, ret_body);
+    r = http_body_object(request->body, request->body_size, error, ret_body);
     if (r < 0) {
-        objection->allowed = "an object with the keys " KEYS;
         return r;
     }
     json_object_iter_init(&iterator, *ret_body);
     while (r == 0 && json_object_iter_next(&iterator, &key, &node)) {
-        r = read_member(key, node, objection, ret_request);
+        r = read_member(key, node, error, ret_request);
     }
     return r;
 }
@@ -205,14 +193,13 @@ CONTROL_RESULT tune_route_reply(struct http_call *call)
     const struct http_stream_source source = {produce, release, reply};
     const struct http_head head = {.content_type = "application/x-ndjson"};
     g_autoptr(JsonObject) body = NULL;
-    struct objection objection = {0};
-    int r = read_body(call->request, &objection, &body, &request);
+    struct error error = {0};
+    int r = read_body(call->request, &error, &body, &request);
 
-    r = r < 0 ? r : call->front->tune(call->front->context, &request, &reader, &objection.error);
+    r = r < 0 ? r : call->front->tune(call->front->context, &request, &reader, &error);
     if (r < 0) {
         g_free(reply);
-        return http_problem(call->connection, status_of(r), objection.key, objection.allowed,
-                            objection.error.text);
+        return control_refuse(call->connection, status_of(r), error.text);
     }
     reply->front = call->front;
     reply->lines = g_string_new(NULL);

@@ -8,7 +8,7 @@ export async function request(method, path, body, type = "application/json") {
   const told = said.startsWith("{") || said.startsWith("[") ? JSON.parse(said) : said;
   if (!reply.ok) {
     const sentence = told.detail ?? told.error ?? reply.statusText;
-    throw Object.assign(new Error(told.key ? `${told.key}: ${sentence}` : sentence), {status: reply.status});
+    throw Object.assign(new Error(sentence), {status: reply.status});
   }
   return told;
 }
