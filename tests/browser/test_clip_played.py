@@ -1,4 +1,5 @@
-"""A clip in Chromium: found on the page, played over the live picture, sought in, kept and deleted."""
+"""A clip in Chromium: found on the page, played over the live picture, sought in, kept and deleted; and clips
+that a power cut left."""
 
 import os
 import subprocess
@@ -8,6 +9,9 @@ import pytest
 
 import browser
 import daemon
+import disk_log
+import test_recorder_faults as faults
+from recorder_front import FPS, Video
 from fake_recorder import Recorder
 from test_in_browser import open_page
 
@@ -60,3 +64,52 @@ def test_a_clip_is_played_over_the_live_picture_and_kept(server, recorder):
         assert list(recorder.clips) == [4]
         browser.run(driver, "document.querySelector('#playing button').click()")
         assert browser.run(driver, "return document.querySelector('#playing')") is None
+
+
+PLAY = """
+const video = document.createElement("video");
+video.muted = true;
+video.playbackRate = 8;
+video.src = `/v1/clips/${given[0]}.mp4`;
+document.body.append(video);
+await new Promise((resolve, reject) => {
+  video.onended = resolve;
+  video.onerror = () => reject(new Error(video.error.message));
+  video.play().catch(reject);
+});
+video.remove();
+return [video.duration, video.getVideoPlaybackQuality().corruptedVideoFrames, video.videoWidth];
+"""
+
+
+def clips_after_power_cuts(folder, count):
+    """The bytes of as many clips that the recorder made whole, each after another power cut, and their pictures."""
+    video = Video(folder, 1000, size="160x120", bitrate="200k")
+    video.known = {}
+    faults.film(folder / "clips", video, faults.with_disk(log=folder / "log")).end()
+    log = disk_log.read(folder / "log")
+    disk, found = disk_log.Disk(folder), {}
+    for number, operation in enumerate(log):
+        disk.do(operation)
+        if number < len(log) * (len(found) + 1) // (count + 2):
+            continue
+        cut = folder / f"cut-{number}"
+        disk.cut(cut, number)
+        grown = {faults.place(path) for path in cut.rglob("*.mp4.part")}
+        faults.check_folder(cut / "clips", video)
+        for path in sorted(cut.rglob("*.mp4")):
+            if faults.place(path) in grown and len(found) < count:
+                found[path.read_bytes()] = len(video.frames_in(path))
+    return found
+
+
+def test_clips_that_a_power_cut_left_play_to_their_end(server, recorder, tmp_path):
+    clips = clips_after_power_cuts(tmp_path, 10)
+    assert len(clips) == 10
+    for number, content in enumerate(clips, 10):
+        recorder.add(number, content, camera=b"front", view=b"plain", event=number, start_wall_ns=number * S,
+                     end_wall_ns=(number + 1) * S)
+    with browser.chromium() as driver:
+        open_page(driver, server)
+        for number, frames in enumerate(clips.values(), 10):
+            assert browser.run(driver, PLAY, number) == [pytest.approx(frames / FPS, abs=0.01), 0, 160]

@@ -102,6 +102,7 @@ def check_folder(folder, video):
     """What a recorder makes of a folder: the clips that were not finished can be played whole, and list, index and
     folder are one. Returns how many pictures each clip has, by its place."""
     folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
     grown = {place(path) for path in folder.rglob("*.mp4.part")}
     with Front(folder) as front:
         front.wait_ready()
@@ -168,7 +169,6 @@ def test_a_power_cut_leaves_clips_that_play_with_all_that_was_synced(video, oper
             continue
         folder = tmp_path / str(number)
         disk.cut(folder, number)
-        (folder / "clips").mkdir(parents=True, exist_ok=True)
         found = check_folder(folder / "clips", video)
         for path, value in disk.files().items():
             synced = whole_frames(value.synced) if ".mp4" in path else 0
