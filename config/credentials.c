@@ -2,73 +2,100 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-static int check_file(int fd, const char *path, struct error *error)
+#define CREDENTIALS_BYTES_MAX 1024
+
+static int check(const struct stat *status, const struct private_file_rules *rules,
+                 const char *path, struct error *error)
 {
-    struct stat status;
-
-    if (fstat(fd, &status) < 0) {
-        return error_set(error, -errno, "cannot read \"%s\": %s", path, strerror(errno));
-    }
-    if (!S_ISREG(status.st_mode)) {
+    if (!S_ISREG(status->st_mode)) {
         return error_set(error, -EINVAL, "\"%s\" is no regular file", path);
     }
-    if (status.st_mode & (S_IWGRP | S_IRWXO)) {
+    if (status->st_mode & rules->refused) {
         return error_set(error, -EACCES,
-                         "\"%s\" has mode %04o, allowed: none that lets others read or change a "
-                         "password; `chmod 640 %s`",
-                         path, (unsigned)status.st_mode & 07777, path);
+                         "\"%s\" has mode %04o, allowed: none that lets others read or change %s; "
+                         "`chmod %o %s`",
+                         path, (unsigned)status->st_mode & 07777, rules->what, rules->proposed,
+                         path);
+    }
+    if ((uint64_t)status->st_size > rules->limit_bytes) {
+        return error_set(error, -EFBIG, "\"%s\" has %lld bytes, allowed: up to %zu", path,
+                         (long long)status->st_size, rules->limit_bytes);
     }
     return 0;
 }
 
-static int part(struct credentials *credentials, const char *path, struct error *error)
+int private_file_read(const char *path, const struct private_file_rules *rules, struct error *error,
+                      struct private_file *ret_file)
 {
-    char *end = credentials->text + strcspn(credentials->text, "\r\n");
-    bool more = end[strspn(end, "\r\n")] != '\0';
-    char *colon;
+    _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct private_file file = {0};
+    ssize_t count = -1;
+    struct stat status;
+    int r;
 
-    *end = '\0';
-    colon = strchr(credentials->text, ':');
-    if (!colon || colon == credentials->text || more) {
-        return error_set(error, -EINVAL, "\"%s\" is not what is allowed: one line, user:password",
-                         path);
+    if (fd < 0 || fstat(fd, &status) < 0) {
+        return error_set(error, -errno, "cannot read \"%s\": %s%s", path, strerror(errno),
+                         errno == EACCES ? "; edged's user has to" : "");
     }
-    *colon = '\0';
-    credentials->user = credentials->text;
-    credentials->password = colon + 1;
+    r = check(&status, rules, path, error);
+    if (r < 0) {
+        return r;
+    }
+    file.text = calloc(1, (size_t)status.st_size + 1);
+    if (!file.text) {
+        return error_set(error, -ENOMEM, "cannot read \"%s\": %s", path, strerror(ENOMEM));
+    }
+    do {
+        count = read(fd, file.text + file.length, (size_t)status.st_size - file.length);
+        file.length += count > 0 ? (size_t)count : 0;
+    } while (count > 0 || (count < 0 && errno == EINTR));
+    if (count < 0) {
+        r = error_set(error, -errno, "cannot read \"%s\": %s", path, strerror(errno));
+        private_file_finish(&file);
+        return r;
+    }
+    *ret_file = file;
     return 0;
+}
+
+void private_file_finish(struct private_file *file)
+{
+    if (file->text) {
+        explicit_bzero(file->text, file->length);
+    }
+    free(file->text);
+    *file = (struct private_file){0};
 }
 
 int credentials_read(const char *path, struct error *error, struct credentials *ret_credentials)
 {
-    _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    ssize_t length;
-    int r;
+    static const struct private_file_rules rules = {S_IWGRP | S_IRWXO, 0640, "a password",
+                                                    CREDENTIALS_BYTES_MAX};
+    struct credentials credentials = {0};
+    int r = private_file_read(path, &rules, error, &credentials.file);
+    char *text = credentials.file.text, *end, *colon;
 
-    if (fd < 0) {
-        return error_set(error, -errno, "cannot read \"%s\": %s", path, strerror(errno));
-    }
-    r = check_file(fd, path, error);
     if (r < 0) {
         return r;
     }
-    length = read(fd, ret_credentials->text, sizeof ret_credentials->text - 1);
-    if (length < 0) {
-        return error_set(error, -errno, "cannot read \"%s\": %s", path, strerror(errno));
+    end = text + strcspn(text, "\r\n");
+    colon = memchr(text, ':', (size_t)(end - text));
+    if (!colon || colon == text || end[strspn(end, "\r\n")] != '\0') {
+        credentials_clear(&credentials);
+        return error_set(error, -EINVAL, "\"%s\" is not what is allowed: one line, user:password",
+                         path);
     }
-    ret_credentials->text[length] = '\0';
-    r = part(ret_credentials, path, error);
-    if (r < 0) {
-        credentials_clear(ret_credentials);
-    }
-    return r;
+    *end = *colon = '\0';
+    credentials.user = text;
+    credentials.password = colon + 1;
+    *ret_credentials = credentials;
+    return 0;
 }
 
 void credentials_clear(struct credentials *credentials)
 {
-    explicit_bzero(credentials, sizeof *credentials);
+    private_file_finish(&credentials->file);
 }

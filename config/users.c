@@ -1,11 +1,11 @@
 #include "config/users.h"
 
+#include "config/credentials.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <glib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #define PASSWORD_LINES "lines NAME:ROLE:HA1-MD5:HA1-SHA-256, as `edgectl passwd` writes them"
 #define TOKEN_LINES "lines NAME:ROLE:SHA-256, as `edgectl token` writes them"
@@ -125,20 +125,6 @@ static size_t count_lines(const char *text)
     return count;
 }
 
-// Bytes that are wiped in the end, however they were cut up meanwhile.
-struct secret {
-    char *text; // ends in NUL, behind `size`
-    size_t size;
-};
-
-static void secret_finish(struct secret *secret)
-{
-    if (secret->text) {
-        explicit_bzero(secret->text, secret->size);
-    }
-    free(secret->text);
-}
-
 static struct users *allocate(size_t room)
 {
     size_t size = sizeof(struct users) + room * sizeof(struct user);
@@ -156,18 +142,18 @@ static struct users *allocate(size_t room)
 int users_parse(enum users_kind kind, const char *text, size_t length, const char *path,
                 struct error *error, struct users **ret_users)
 {
-    _cleanup_(secret_finish) struct secret copy = {.text = strndup(text, length)};
+    _cleanup_(private_file_finish) struct private_file copy = {.text = strndup(text, length)};
     size_t room = copy.text ? count_lines(copy.text) : 0;
     _cleanup_(cleanup_users) struct users *users = NULL;
     unsigned number = 1;
 
-    copy.size = copy.text ? strlen(copy.text) : 0; // less than `length` with a byte 0
+    copy.length = copy.text ? strlen(copy.text) : 0; // less than `length` with a byte 0
     room = room < USERS_MAX ? room : USERS_MAX;
     users = allocate(room);
     if (!copy.text || !users) {
         return error_set(error, -ENOMEM, "%s: %s", path, strerror(ENOMEM));
     }
-    if (copy.size < length) {
+    if (copy.length < length) {
         return error_set(error, -EINVAL, "%s: got a byte 0, allowed: %s", path, files[kind].lines);
     }
     for (char *rest = copy.text, *line; (line = strsep(&rest, "\n")); number++) {
@@ -202,65 +188,17 @@ char *users_path(enum users_kind kind, const struct config *config)
 
 // systemd lets the service's user read a credential by an access list, which shows as the group's
 // right to read.
-static bool is_private(enum users_kind kind, const struct stat *status, const char *path)
-{
-    _cleanup_(cleanup_free) char *credential = find_credential(kind);
-    mode_t others =
-        credential && strcmp(path, credential) == 0 ? S_IWGRP | S_IRWXO : S_IRWXG | S_IRWXO;
-
-    return !(status->st_mode & others);
-}
-
-static int check_file(enum users_kind kind, int fd, const char *path, struct error *error)
-{
-    struct stat status;
-
-    if (fstat(fd, &status) < 0) {
-        return error_set(error, -errno, "cannot read \"%s\": %s", path, strerror(errno));
-    }
-    if (!S_ISREG(status.st_mode)) {
-        return error_set(error, -EINVAL, "\"%s\" is no regular file", path);
-    }
-    if (!is_private(kind, &status, path)) {
-        return error_set(error, -EACCES,
-                         "\"%s\" has mode %04o, allowed: none that lets others read or change "
-                         "it; `chmod 600 %s`",
-                         path, (unsigned)status.st_mode & 07777, path);
-    }
-    if (status.st_size > USERS_FILE_BYTES_MAX) {
-        return error_set(error, -EFBIG, "\"%s\" has %lld bytes, allowed: up to %d", path,
-                         (long long)status.st_size, USERS_FILE_BYTES_MAX);
-    }
-    return 0;
-}
-
 int users_read(enum users_kind kind, const char *path, struct error *error,
                struct users **ret_users)
 {
-    _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    _cleanup_(secret_finish) struct secret text = {NULL, USERS_FILE_BYTES_MAX};
-    size_t length = 0;
-    ssize_t count = -1;
-    int r;
+    _cleanup_(cleanup_free) char *credential = find_credential(kind);
+    bool granted = credential && strcmp(path, credential) == 0;
+    const struct private_file_rules rules = {granted ? S_IWGRP | S_IRWXO : S_IRWXG | S_IRWXO, 0600,
+                                             "it", USERS_FILE_BYTES_MAX};
+    _cleanup_(private_file_finish) struct private_file file = {0};
+    int r = private_file_read(path, &rules, error, &file);
 
-    if (fd < 0) {
-        return error_set(error, -errno, "cannot read \"%s\": %s", path, strerror(errno));
-    }
-    r = check_file(kind, fd, path, error);
-    if (r < 0) {
-        return r;
-    }
-    text.text = calloc(1, text.size + 1);
-    if (!text.text) {
-        return error_set(error, -ENOMEM, "cannot read \"%s\": %s", path, strerror(ENOMEM));
-    }
-    while (length < text.size && (count = read(fd, text.text + length, text.size - length)) > 0) {
-        length += (size_t)count;
-    }
-    if (count < 0) {
-        return error_set(error, -errno, "cannot read \"%s\": %s", path, strerror(errno));
-    }
-    return users_parse(kind, text.text, length, path, error, ret_users);
+    return r < 0 ? r : users_parse(kind, file.text, file.length, path, error, ret_users);
 }
 
 void users_print(FILE *file, const struct user *user)

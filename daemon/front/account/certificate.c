@@ -1,5 +1,6 @@
 #include "daemon/front/account/certificate.h"
 
+#include "config/credentials.h"
 #include "daemon/common/log.h"
 #include "daemon/common/replace_file.h"
 #include "daemon/common/service_files.h"
@@ -35,89 +36,24 @@ const char certificate_priority[] =
     "+AES-128-GCM:+CHACHA20-POLY1305:+AES-256-GCM:-GROUP-ALL:+GROUP-X25519:+GROUP-SECP256R1:"
     "+GROUP-SECP384R1:%SERVER_PRECEDENCE";
 
-struct text {
-    char *bytes; // ends in a NUL; owned
-    size_t length;
-};
-
 struct certificate {
     unsigned references;
     char *path; // owned
-    struct text text, key_text;
+    struct private_file text, key_text;
     gnutls_certificate_credentials_t credentials; // owned
     gnutls_priority_t priority;                   // owned
     int64_t begins_s, expires_s;
     char fingerprint[sizeof "SHA-256 " + 3 * DIGEST_BYTES];
 };
 
-static void clear_text(struct text *text)
+// A key's rule is that for the passwords of cameras: a group may read, as Debian's ssl-cert does.
+static int read_pem(const char *path, bool is_secret, struct error *error,
+                    struct private_file *ret_text)
 {
-    if (text->bytes) {
-        explicit_bzero(text->bytes, text->length);
-        free(text->bytes);
-    }
-}
+    const struct private_file_rules rules = {is_secret ? S_IWGRP | S_IRWXO : 0, 0640, "a key",
+                                             FILE_MAX_BYTES};
 
-static int fail_reading(const char *path, int code, struct error *error)
-{
-    return error_set(error, code, "cannot read \"%s\": %s; edged's user has to", path,
-                     strerror(-code));
-}
-
-// The same rule as for the passwords of cameras: a group may read, as Debian's ssl-cert does.
-static int check_mode(const struct stat *status, const char *path, struct error *error)
-{
-    if (status->st_mode & (S_IWGRP | S_IRWXO)) {
-        return error_set(error, -EACCES,
-                         "\"%s\" has mode %04o, allowed: none that lets others read or change a "
-                         "key; `chmod 640 %s`",
-                         path, (unsigned)status->st_mode & 07777, path);
-    }
-    return 0;
-}
-
-static int read_bytes(int fd, struct text *text, size_t size)
-{
-    while (text->length < size) {
-        ssize_t count = read(fd, text->bytes + text->length, size - text->length);
-
-        if (count < 0 && errno != EINTR) {
-            return -errno;
-        }
-        if (count == 0) {
-            break;
-        }
-        text->length += count > 0 ? (size_t)count : 0;
-    }
-    text->bytes[text->length] = '\0';
-    return 0;
-}
-
-static int read_file(const char *path, bool is_secret, struct error *error, struct text *text)
-{
-    _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    struct stat status;
-    int r;
-
-    if (fd < 0 || fstat(fd, &status) < 0) {
-        return fail_reading(path, -errno, error);
-    }
-    if (!S_ISREG(status.st_mode)) {
-        return error_set(error, -EINVAL, "\"%s\" is no regular file, allowed: PEM", path);
-    }
-    if (status.st_size > FILE_MAX_BYTES) {
-        return error_set(error, -EFBIG, "\"%s\" has more than 1 MiB, allowed: PEM", path);
-    }
-    r = is_secret ? check_mode(&status, path, error) : 0;
-    if (r < 0) {
-        return r;
-    }
-    text->bytes = malloc((size_t)status.st_size + 1);
-    if (!text->bytes) {
-        return error_set(error, -ENOMEM, "out of memory");
-    }
-    r = read_bytes(fd, text, (size_t)status.st_size);
-    return r < 0 ? fail_reading(path, r, error) : 0;
+    return private_file_read(path, &rules, error, ret_text);
 }
 
 static int explain(int failure, const char *path, const char *key_path, struct error *error)
@@ -144,7 +80,7 @@ static int explain(int failure, const char *path, const char *key_path, struct e
 // Checks the certificate without its key, so that the message names the right one of two files.
 static int check_certificate(const struct certificate *certificate, struct error *error)
 {
-    gnutls_datum_t text = {(unsigned char *)certificate->text.bytes,
+    gnutls_datum_t text = {(unsigned char *)certificate->text.text,
                            (unsigned)certificate->text.length};
     gnutls_x509_crt_t crt;
     int failure = gnutls_x509_crt_init(&crt);
@@ -198,9 +134,9 @@ static int read_leaf(struct certificate *certificate)
 
 static int set_up(struct certificate *certificate, const char *key_path, struct error *error)
 {
-    gnutls_datum_t text = {(unsigned char *)certificate->text.bytes,
+    gnutls_datum_t text = {(unsigned char *)certificate->text.text,
                            (unsigned)certificate->text.length};
-    gnutls_datum_t key = {(unsigned char *)certificate->key_text.bytes,
+    gnutls_datum_t key = {(unsigned char *)certificate->key_text.text,
                           (unsigned)certificate->key_text.length};
     int r = check_certificate(certificate, error);
     int failure;
@@ -234,8 +170,8 @@ static int load_files(const char *path, const char *key_path, struct error *erro
         return error_set(error, -ENOMEM, "out of memory");
     }
     certificate->references = 1;
-    r = read_file(path, strcmp(path, key_path) == 0, error, &certificate->text);
-    r = r < 0 ? r : read_file(key_path, true, error, &certificate->key_text);
+    r = read_pem(path, strcmp(path, key_path) == 0, error, &certificate->text);
+    r = r < 0 ? r : read_pem(key_path, true, error, &certificate->key_text);
     r = r < 0 ? r : set_up(certificate, key_path, error);
     if (r < 0) {
         certificate_unref(certificate);
@@ -318,8 +254,8 @@ void certificate_unref(struct certificate *certificate)
     if (certificate->priority) {
         gnutls_priority_deinit(certificate->priority);
     }
-    clear_text(&certificate->text);
-    clear_text(&certificate->key_text);
+    private_file_finish(&certificate->text);
+    private_file_finish(&certificate->key_text);
     free(certificate->path);
     free(certificate);
 }
@@ -349,7 +285,7 @@ const char *certificate_fault(const struct certificate *certificate, int64_t now
 
 bool certificate_names(const struct certificate *certificate, const char *host)
 {
-    const gnutls_datum_t pem = {(unsigned char *)certificate->text.bytes,
+    const gnutls_datum_t pem = {(unsigned char *)certificate->text.text,
                                 (unsigned)certificate->text.length};
     gnutls_x509_crt_t crt;
     bool does = false;
@@ -362,9 +298,9 @@ bool certificate_names(const struct certificate *certificate, const char *host)
     return does;
 }
 
-static bool texts_are_equal(const struct text *a, const struct text *b)
+static bool texts_are_equal(const struct private_file *a, const struct private_file *b)
 {
-    return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
+    return a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
 }
 
 bool certificate_is_equal(const struct certificate *a, const struct certificate *b)
@@ -374,12 +310,12 @@ bool certificate_is_equal(const struct certificate *a, const struct certificate 
 
 const char *certificate_text(const struct certificate *certificate)
 {
-    return certificate->text.bytes;
+    return certificate->text.text;
 }
 
 const char *certificate_key_text(const struct certificate *certificate)
 {
-    return certificate->key_text.bytes;
+    return certificate->key_text.text;
 }
 
 int certificate_begin_session(struct certificate *certificate, gnutls_session_t *ret_session)
