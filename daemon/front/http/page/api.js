@@ -1,16 +1,22 @@
-// Requests to the server. Errors are what it says, with the key that is wrong.
+// Requests to the server, and elements of the page.
 
-export async function request(method, path, body, type = "application/json") {
-  const reply = await fetch(path, {method, cache: "no-store",
-    headers: body === undefined ? {} : {"Content-Type": type},
-    body: body === undefined ? undefined : JSON.stringify(body)});
-  const said = await reply.text();
-  const told = said.startsWith("{") || said.startsWith("[") ? JSON.parse(said) : said;
+// A reply as it comes. Errors are what the server says, with the key that is wrong.
+export async function ask(path, options) {
+  const reply = await fetch(path, {cache: "no-store", ...options});
   if (!reply.ok) {
+    const told = await reply.json().catch(() => ({}));
     const sentence = told.detail ?? told.error ?? reply.statusText;
     throw Object.assign(new Error(sentence), {status: reply.status});
   }
-  return told;
+  return reply;
+}
+
+export const send = (body, type = "application/json") => ({headers: {"Content-Type": type}, body: JSON.stringify(body)});
+
+export async function request(method, path, body, type) {
+  const reply = await ask(path, {method, ...(body === undefined ? {} : send(body, type))});
+  const text = await reply.text();
+  return text && JSON.parse(text);
 }
 
 export const get = path => request("GET", path);
@@ -33,5 +39,12 @@ export function make(tag, attributes = {}, ...children) {
     }
   }
   element.append(...children.filter(child => child !== null && child !== undefined));
+  return element;
+}
+
+// Makes an element of a drawing.
+export function draw(tag, attributes = {}) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
   return element;
 }

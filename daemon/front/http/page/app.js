@@ -18,8 +18,9 @@ const WAYS = {webcodecs: "WebCodecs", mse: "Media Source Extensions", jpeg: "JPE
 
 const live = new Live(told => {
   if (told.way) {
-    $("way").textContent = `Live by ${WAYS[told.way]}${told.why ? `: ${told.why}` : ""}`;
     state.way = told.way;
+    $("way").textContent = [`Live by ${WAYS[told.way]}`, told.why && `: ${told.why}`, state.session.way === "cookie" &&
+      !state.session.secure && "; not encrypted, so whoever listens on the network can copy this login"].filter(Boolean).join("");
   }
   if (told.fault === 401) {
     start();
@@ -57,36 +58,20 @@ function paths() {
 
 // The wall has a tile for each view there is.
 function buildWall() {
-  const wall = $("wall");
-  wall.replaceChildren();
+  $("wall").replaceChildren();
   state.pictures.clear();
   for (const path of paths()) {
-    const picture = new Picture(path);
+    const picture = new Picture(path, mountStatus(path).codec);
     const canvas = make("canvas", {"aria-hidden": "true"});
-    const tile = make("figure", {tabindex: 0, role: "button", "data-path": path, "aria-label": `Show ${path}`,
-      onclick: () => open(path),
-      onkeydown: event => keyOnTile(event, path)},
-    canvas, make("figcaption", {}, make("span", {class: "dot"}, path), make("span", {class: "quiet"})));
     picture.canvases.add(canvas);
     state.pictures.set(path, picture);
-    wall.append(tile);
+    $("wall").append(make("button", {type: "button", class: "tile", "data-path": path, "aria-label": `Show ${path}`,
+      onclick: () => open(path)}, canvas, make("span", {class: "dot"}, path), make("span", {class: "quiet"})));
   }
   $("compare").replaceChildren(make("option", {value: ""}, "nothing"),
     ...paths().map(path => make("option", {value: path}, path)));
+  live.show(state.pictures.values());
   choose(paths().includes(state.chosen) ? state.chosen : paths()[0]);
-  live.show([...state.pictures.values()]);
-}
-
-function keyOnTile(event, path) {
-  const tiles = [...$("wall").children];
-  const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
-  if (event.key === "Enter" || event.key === " ") {
-    event.preventDefault();
-    open(path);
-  } else if (step) {
-    event.preventDefault();
-    tiles[(tiles.indexOf(event.currentTarget) + step + tiles.length) % tiles.length].focus();
-  }
 }
 
 // All views alike, or one of them large and the others beneath.
@@ -125,6 +110,7 @@ export function choose(path) {
   }
   place($("large"), path);
   $("large").setAttribute("aria-label", `Live picture of ${path}`);
+  live.prefer(state.pictures.get(path));
   compare(state.compare === path ? "" : state.compare);
   showSize();
   showNumbers();
@@ -152,6 +138,7 @@ export function showTab(name) {
     tab.setAttribute("aria-selected", String(tab.dataset.name === name));
     tab.tabIndex = tab.dataset.name === name ? 0 : -1;
   }
+  $("tab").setAttribute("aria-labelledby", `tab-${name}`);
   $("shapes").toggleAttribute("hidden", true);
   $("tab").replaceChildren();
   panels[name].show($("tab"), $("shapes"));
@@ -159,7 +146,7 @@ export function showTab(name) {
 
 function buildTabs() {
   $("tabs").replaceChildren(...Object.entries(panels).map(([name, panel]) => make("button",
-    {role: "tab", type: "button", "data-name": name, onclick: () => showTab(name),
+    {role: "tab", type: "button", id: `tab-${name}`, "aria-controls": "tab", "data-name": name, onclick: () => showTab(name),
       onkeydown: event => {
         const other = {ArrowRight: "nextSibling", ArrowLeft: "previousSibling"}[event.key];
         event.currentTarget[other]?.focus();
@@ -170,9 +157,10 @@ function buildTabs() {
 // ---------------------------------------------------------------------
 
 function takeStatus(status) {
-  const before = state.status && paths().join();
+  const streams = () => state.status?.mounts.map(mount => mount.path + mount.codec).join();
+  const before = streams();
   state.status = status;
-  if (before !== paths().join()) {
+  if (before !== streams()) {
     buildWall();
   }
   for (const tile of $("wall").children) {
@@ -220,7 +208,7 @@ async function tick() {
     const numbers = picture.take();
     state.numbers.set(path, numbers);
     const shown = numbers.p50 === null ? "–" : `${numbers.p50.toFixed(0)} ms`;
-    document.querySelector(`figure[data-path="${path}"] figcaption .quiet`).textContent =
+    $("wall").querySelector(`[data-path="${path}"] .quiet`).textContent =
       numbers.slate ? "no signal" : `${numbers.fps.toFixed(0)} fps · ${shown}`;
   }
   showNumbers();

@@ -1,10 +1,9 @@
 // Motion as a timeline: a lane for each region, and the events as a list, the newest first.
 
-import {make} from "./api.js";
+import {draw, make} from "./api.js";
 
 const MOST = 200;        // events that are remembered
 const SPAN_S = 600;      // of the lanes
-const NS = "http://www.w3.org/2000/svg";
 
 const clock = time => new Date(time).toLocaleTimeString();
 
@@ -23,17 +22,10 @@ export function noteEvent(events, told) {
 
 // The last `spanS` seconds, with a bar from each `startedMs` to its `endedMs`, null: it goes on. `onclick`: of a bar.
 export function lane(bars, spanS, nowMs) {
-  const svg = document.createElementNS(NS, "svg");
-  svg.setAttribute("class", "lane");
-  svg.setAttribute("viewBox", `0 0 ${spanS} 1`);
-  svg.setAttribute("preserveAspectRatio", "none");
-  svg.setAttribute("aria-hidden", "true");
+  const svg = draw("svg", {class: "lane", viewBox: `0 0 ${spanS} 1`, preserveAspectRatio: "none", "aria-hidden": "true"});
   for (const {startedMs, endedMs, onclick} of bars) {
-    const bar = document.createElementNS(NS, "rect");
-    bar.setAttribute("class", `${endedMs ? "" : "moving"} ${onclick ? "button" : ""}`);
-    bar.setAttribute("x", spanS - (nowMs - startedMs) / 1000);
-    bar.setAttribute("width", Math.max(spanS / 200, ((endedMs ?? nowMs) - startedMs) / 1000));
-    bar.setAttribute("height", 1);
+    const bar = draw("rect", {class: `${endedMs ? "" : "moving"} ${onclick ? "button" : ""}`, height: 1,
+      x: spanS - (nowMs - startedMs) / 1000, width: Math.max(spanS / 200, ((endedMs ?? nowMs) - startedMs) / 1000)});
     bar.onclick = onclick ?? null;
     svg.append(bar);
   }

@@ -27,6 +27,10 @@ export function dig(object, path) {
   return path.reduce((inner, key) => inner?.[key], object);
 }
 
+function put(object, path, value) {
+  path.slice(0, -1).reduce((inner, key) => (inner[key] ??= {}), object)[path.at(-1)] = value;
+}
+
 // What was changed from here: sent one after the other, undone in reverse order, kept on request.
 export class Changes {
   constructor(config, tell) {
@@ -50,14 +54,12 @@ export class Changes {
     this.waiting.delete(key);
     try {
       const said = await patch(nest(change.path, change.value));
-      const last = this.done.at(-1);
-      if (!change.undo && (last?.path.join(".") !== key || performance.now() - last.atMs > 2000)) {
-        this.done.push({...change, atMs: performance.now()});
-      } else if (!change.undo) {
-        last.value = change.value;
-        last.atMs = performance.now();
+      const last = this.done.at(-1), nowMs = performance.now();
+      if (!change.undo) {
+        const isSame = last?.path.join(".") === key && nowMs - last.atMs < 2000;
+        this.done.push({...(isSame ? this.done.pop() : change), atMs: nowMs});
       }
-      this.put(change.path, change.value);
+      put(this.config, change.path, change.value);
       this.tell({key, undone: change.undo, warnings: said.warnings});
     } catch (fault) {
       this.tell({key, fault: fault.message});
@@ -65,15 +67,6 @@ export class Changes {
     await new Promise(resolve => setTimeout(resolve, EVERY_MS));
     this.sending = false;
     this.send();
-  }
-
-  put(path, value) {
-    const inner = path.slice(0, -1).reduce((object, key) => (object[key] ??= {}), this.config);
-    if (value === null) {
-      delete inner[path.at(-1)];
-    } else {
-      inner[path.at(-1)] = value;
-    }
   }
 
   undo() {
@@ -84,10 +77,14 @@ export class Changes {
     }
   }
 
+  // All in one; of what is in something that was removed since, nothing.
   async keep() {
-    for (const change of this.done.splice(0)) {
-      await patch(nest(change.path, dig(this.config, change.path) ?? null), {keep: true});
+    const kept = {};
+    for (const {path} of this.done.filter(each => dig(this.config, each.path.slice(0, -1)))) {
+      put(kept, path, structuredClone(dig(this.config, path) ?? null));
     }
+    await patch(kept, {keep: true});
+    this.done = [];
   }
 }
 
@@ -98,9 +95,9 @@ function title(name, unit) {
 }
 
 // The beginning, and the rest where somebody asks for it.
-function explain(description = "") {
+function explain(id, description = "") {
   const end = description.slice(12).search(/[.:;] [A-Za-z]/) + 12;
-  return make("small", {}, end < 12 ? description : make("details", {},
+  return make("small", {id}, end < 12 ? description : make("details", {},
     make("summary", {}, description.slice(0, end)), description.slice(end + 2)));
 }
 
@@ -161,8 +158,9 @@ function control(field, value, change) {
   if (field.type === "array") {
     return pair(value, field, change);
   }
-  const isSlider = field.type !== "string" && field.minimum !== undefined && field.maximum !== undefined &&
-    typeof (value ?? 0) === "number";
+  // What is dragged changes many times, so it has to cost nothing.
+  const isSlider = field["x-cost"] === "frame" && field.type !== "string" && field.minimum !== undefined &&
+    field.maximum !== undefined && typeof (value ?? 0) === "number";
   return (isSlider ? slider : text)(field, value ?? field.default, change);
 }
 
@@ -181,11 +179,14 @@ function line(path, field, value, changes, may) {
   const inputs = made.matches("input, select") ? [made] : [...made.querySelectorAll("input")];
   const [word, sentence] = COSTS[field["x-cost"]] ?? [];
   inputs[0].id = id;
-  inputs.forEach(each => { each.disabled = !may; });
+  inputs.forEach(each => {
+    each.disabled = !may;
+    each.setAttribute("aria-describedby", `${id}-cost ${id}-text`);
+  });
   return make("div", {class: "field", "data-key": path.join(".")},
     make("label", {for: id, title: path.at(-1)}, name, unit && make("span", {class: "quiet"}, ` ${unit}`)),
-    may && word ? make("span", {class: "cost", "data-cost": field["x-cost"], title: sentence}, word) : make("span"),
-    made, explain(field.description));
+    may && word ? make("span", {id: `${id}-cost`, class: "cost", "data-cost": field["x-cost"], title: sentence}, word) : make("span"),
+    made, explain(`${id}-text`, field.description));
 }
 
 // Fields of the object at `path`, and beneath them those of the groups in it. `may`: the person may

@@ -1,7 +1,7 @@
 // The panels beside the picture: settings of the view, the camera and the kernels, measurements,
 // regions and privacy, events.
 
-import {make} from "./api.js";
+import {draw, make} from "./api.js";
 import {showClips} from "./clips.js";
 import {showEvents} from "./events.js";
 import {Changes, dig, find, form} from "./forms.js";
@@ -42,7 +42,7 @@ function actions(changed) {
 // A form that is made anew where a change makes others of its fields mean something.
 function settings(path) {
   const place = make("div");
-  const draw = () => {
+  const build = () => {
     const focused = document.activeElement?.id;
     place.replaceChildren(form(state.schema, changes, path, state.session.can_change));
     if (focused) {
@@ -51,56 +51,48 @@ function settings(path) {
   };
   const changed = ({key, undone, fault}) => {
     if (undone || fault || find(state.schema, key.split("."))?.enum) {
-      draw();
+      build();
     }
   };
-  return {place, draw, changed};
+  return {place, build, changed};
 }
 
 const forOperators = what => make("p", {class: "quiet"}, `${what} are shown to operators.`);
 
-function showSettings(tab, path, before = () => []) {
+function showSettings(tab, title, path, before = () => []) {
   if (!state.schema || !state.config) {
     tab.append(forOperators("Settings"));
     return;
   }
   const fields = settings(path);
-  tab.append(...before(fields), fields.place, actions(fields.changed));
-  fields.draw();
+  tab.append(make("h2", {}, title), ...before(fields), fields.place, actions(fields.changed));
+  fields.build();
 }
 
 function showKernels(tab) {
-  showSettings(tab, ["kernels"], fields => [make("h2", {}, "How the GPU cuts up its work"),
-    tuner(() => showKernelFields(fields))]);
+  showSettings(tab, "How the GPU cuts up its work", ["kernels"], fields => [tuner(() => showKernelFields(fields))]);
 }
 
 // Beneath a search, which stays.
 function showKernelFields(fields) {
   changes = new Changes(state.config, changes.tell);
-  fields.draw();
+  fields.build();
 }
 
 // Charts of the last two minutes
 // ---------------------------------------------------------------------
 
-const NS = "http://www.w3.org/2000/svg";
 const CHART_S = 120;
-
-function element(tag, attributes) {
-  const made = document.createElementNS(NS, tag);
-  Object.entries(attributes).forEach(([name, value]) => made.setAttribute(name, value));
-  return made;
-}
 
 // Where there is a limit, as the time that a frame has, it is a dashed line.
 function chart(values, limit) {
   const most = Math.max(limit ?? 0, ...values, 1e-6) * 1.1;
-  const svg = element("svg", {class: "chart", viewBox: `0 0 ${CHART_S} 1`, preserveAspectRatio: "none", "aria-hidden": "true"});
+  const svg = draw("svg", {class: "chart", viewBox: `0 0 ${CHART_S} 1`, preserveAspectRatio: "none", "aria-hidden": "true"});
   const from = CHART_S - values.length;
   const points = values.map((value, i) => `L${from + i} ${1 - value / most}`).join("");
-  svg.append(element("path", {d: `M${from} 1.1${points}L${CHART_S - 1} 1.1`}));
+  svg.append(draw("path", {d: `M${from} 1.1${points}L${CHART_S - 1} 1.1`}));
   if (limit) {
-    svg.append(element("line", {x1: 0, x2: CHART_S, y1: 1 - limit / most, y2: 1 - limit / most}));
+    svg.append(draw("line", {x1: 0, x2: CHART_S, y1: 1 - limit / most, y2: 1 - limit / most}));
   }
   return svg;
 }
@@ -137,7 +129,7 @@ const pathOf = shape => ["cameras", camera(), LISTS[shape.kind], shape.name];
 
 function listShapes(config) {
   return Object.entries(LISTS).flatMap(([kind, list]) => Object.entries(config[list] ?? {})
-    .filter(([, shape]) => shape.polygon)
+    .filter(([, shape]) => shape?.polygon)
     .map(([name, shape]) => ({name, kind, polygon: shape.polygon.map(corner => [...corner])})));
 }
 
@@ -170,29 +162,29 @@ function showShapes(tab, svg) {
   const list = make("ul", {class: "list"});
   const place = make("div");
   let all = listShapes(config), fields = null;
-  const draw = active => {
+  const show = active => {
     shapes.show(all, active, may);
     list.replaceChildren(...all.map(shape => make("li", {class: "row"},
-      make("button", {type: "button", "aria-pressed": String(shape === active), onclick: () => draw(shape === active ? null : shape)},
+      make("button", {type: "button", "aria-pressed": String(shape === active), onclick: () => show(shape === active ? null : shape)},
         shape.kind === "region" ? shape.name : `${shape.name} (hidden)`),
       make("button", {type: "button", disabled: !may, "aria-label": `Remove ${shape.name}`, onclick: () => {
         all = all.filter(each => each !== shape);
         changes.set(pathOf(shape), null);
-        draw(null);
+        show(null);
       }}, "Remove"))));
     hint.textContent = active
-      ? "Click on the picture to add a corner, drag a corner to move it. With the keyboard: arrows move a corner, Delete removes it."
+      ? "Click on the picture to add a corner, drag a corner to move it. With the keyboard: arrows move a corner, + adds one after it, Delete removes it."
       : "Motion in a region is an event. A hidden part is black before anything else sees it.";
     fields = active?.kind === "region" && dig(changes.config, pathOf(active)) ? settings(pathOf(active)) : null;
     place.replaceChildren(...(fields ? [make("h3", {}, `Motion in ${active.name}`), fields.place] : []));
-    fields?.draw();
+    fields?.build();
   };
   const changed = told => {
     if (told.undone || told.fault) {
       all = listShapes(config);
-      draw(null);
+      show(null);
     } else if (!fields && shapes.active) {
-      draw(shapes.active);
+      show(shapes.active);
     } else {
       fields?.changed(told);
     }
@@ -201,7 +193,7 @@ function showShapes(tab, svg) {
   const add = (event, kind) => {
     const shape = {name: nameShape(all, kind), kind, polygon: event.detail ? [] : WHOLE.map(corner => [...corner])};
     all.push(shape);
-    draw(shape);
+    show(shape);
     if (!event.detail) {
       save(shape);
     }
@@ -212,7 +204,7 @@ function showShapes(tab, svg) {
     make("button", {type: "button", disabled: !may, onclick: event => add(event, "region")}, "New region"),
     make("button", {type: "button", disabled: !may, onclick: event => add(event, "privacy")}, "Hide a part")),
   hint, list, place, last);
-  draw(null);
+  show(null);
 }
 
 function moveShapes() {
@@ -225,8 +217,8 @@ function moveShapes() {
 
 // `tick` is called each second while a panel is shown.
 export const panels = {
-  picture: {title: "View", show: tab => showSettings(tab, ["cameras", camera(), "views", view()])},
-  camera: {title: "Camera", show: tab => showSettings(tab, ["cameras", camera()])},
+  picture: {title: "View", show: tab => showSettings(tab, state.chosen, ["cameras", camera(), "views", view()])},
+  camera: {title: "Camera", show: tab => showSettings(tab, camera(), ["cameras", camera()])},
   kernels: {title: "GPU", show: showKernels},
   numbers: {title: "Numbers", show: showNumbers, tick: showNumbers},
   shapes: {title: "Regions", show: showShapes, tick: moveShapes},

@@ -1,20 +1,13 @@
 // Polygons drawn on the picture: regions in which motion is an event, and what privacy hides.
 //
 // Corners are shares of the picture's width and height. A click adds a corner, a drag moves one;
-// with the keyboard arrows move the corner that has the focus and Delete takes it away.
+// with the keyboard arrows move the corner that has the focus, + adds one after it and Delete takes it away.
 
-const NS = "http://www.w3.org/2000/svg";
+import {draw} from "./api.js";
+
 const STEP = 0.01;
 
 const clamp = share => Math.min(1, Math.max(0, Math.round(share * 1000) / 1000));
-
-function element(tag, attributes) {
-  const made = document.createElementNS(NS, tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    made.setAttribute(name, value);
-  }
-  return made;
-}
 
 export class Shapes {
   // `changed` is called with the shape that was changed, once it has an area.
@@ -95,6 +88,9 @@ export class Shapes {
     if (step) {
       const [x, y] = this.active.polygon[corner];
       this.active.polygon[corner] = [clamp(x + step[0]), clamp(y + step[1])];
+    } else if (event.key === "+" || event.key === "Insert") {
+      const [x, y] = this.active.polygon[corner], [nextX, nextY] = this.active.polygon[(corner + 1) % this.active.polygon.length];
+      this.active.polygon.splice(++corner, 0, [clamp((x + nextX) / 2), clamp((y + nextY) / 2)]);
     } else if (event.key === "Delete" || event.key === "Backspace") {
       this.active.polygon.splice(corner, 1);
     } else {
@@ -114,14 +110,15 @@ export class Shapes {
 
   draw() {
     const box = this.svg.getBoundingClientRect();
-    const round = box.width ? [7 / box.width, 7 / box.height] : [0.01, 0.015];
+    const px = matchMedia("(pointer: coarse)").matches ? 14 : 7;
+    const round = box.width ? [px / box.width, px / box.height] : [0.01, 0.015];
     this.svg.replaceChildren();
     for (const shape of this.shapes) {
-      this.svg.append(element("polygon", {points: shape.polygon.map(corner => corner.join(",")).join(" "),
+      this.svg.append(draw("polygon", {points: shape.polygon.map(corner => corner.join(",")).join(" "),
         class: shape === this.active ? `${shape.kind} active` : shape.kind}));
     }
     for (const [i, [x, y]] of (this.active && this.may ? this.active.polygon : []).entries()) {
-      const corner = element("ellipse", {cx: x, cy: y, rx: round[0], ry: round[1], tabindex: 0, "data-corner": i, role: "button",
+      const corner = draw("ellipse", {cx: x, cy: y, rx: round[0], ry: round[1], tabindex: 0, "data-corner": i, role: "button",
         "aria-label": `Corner ${i + 1}: ${Math.round(100 * x)} % from the left, ${Math.round(100 * y)} % from the top`});
       corner.addEventListener("keydown", event => this.key(event, i));
       this.svg.append(corner);

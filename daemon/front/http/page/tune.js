@@ -1,6 +1,6 @@
 // The search for the fastest blocks of the camera's kernels: its progress, and what each kernel gained.
 
-import {get, make} from "./api.js";
+import {ask, get, make, send} from "./api.js";
 import {camera, cameraStatus, state, view} from "./app.js";
 
 const block = ({block: [x, y], rows}) => x ? `${x} × ${y}${rows ? ` × ${rows}` : ""}` : "–";
@@ -30,11 +30,7 @@ function row({kernel, before, after, gain, changed}) {
 async function tune(place, line, signal) {
   const bar = make("progress", {max: 1, value: 0, "aria-label": "Progress"});
   const table = make("tbody");
-  const reply = await fetch("/v1/tune", {method: "POST", signal, headers: {"Content-Type": "application/json"},
-    body: JSON.stringify({camera: camera(), view: view(), apply: true})});
-  if (!reply.ok) {
-    throw new Error((await reply.json()).detail);
-  }
+  const reply = await ask("/v1/tune", {method: "POST", signal, ...send({camera: camera(), view: view(), apply: true})});
   place.replaceChildren(bar, make("table", {}, make("thead", {}, make("tr", {},
     ...["kernel", "before, µs", "after, µs", "gain"].map(name => make("th", {scope: "col"}, name)))), table));
   for await (const told of lines(reply)) {
@@ -60,7 +56,7 @@ export function tuner(done) {
   const line = make("p", {role: "status", class: "quiet"}, onGpu ? "" : `The CPU computes ${camera()}: ${seen?.gpu}`);
   const place = make("div");
   let stop = null;
-  const button = make("button", {type: "button", class: "main", disabled: !state.session.can_change, onclick: async () => {
+  const button = make("button", {type: "button", class: "main", disabled: !state.session.can_change || !onGpu, onclick: async () => {
     if (stop) {
       stop.abort();
       return;

@@ -7,6 +7,8 @@
 //
 // The records of /v1/video are described in daemon/front/http/video.h.
 
+import {ask} from "./api.js";
+
 const HEADER = 16;
 const RECORD = {configuration: 1, unit: 2, status: 3, event: 4};
 // A frame is not drawn if it is so much older than the newest one that came, or took so much longer to here than the
@@ -16,6 +18,10 @@ const SLOWER_US = 80000;
 const SLOW_MS = 3000;
 const RETRY_MS = 1000;
 const JPEG_MS = 66;      // from one JPEG to the next, at least
+// Views at once, by each way; the others come as JPEGs, one after the other. Browsers open six connections to a
+// server, and those of views must leave some to what a person does.
+const MOST = {webcodecs: 16, mse: 3, jpeg: 4};
+const CODECS = {h264: "avc1.42e01f", h265: "hvc1.1.6.L93.B0"};
 // MSE, in seconds: how far behind the newest picture it plays, from where on it jumps instead of hurrying, and what
 // it keeps of what was played.
 const EDGE_S = 0.05;
@@ -55,8 +61,9 @@ async function clockOffsetUs() {
 
 // What the page shows of one view: its canvases and its numbers.
 export class Picture {
-  constructor(path) {
+  constructor(path, codec) {
     this.path = path;           // "front/edges"
+    this.codec = codec;         // "h264", "h265" or "mjpeg"
     this.canvases = new Set();
     this.size = [0, 0];
     this.drawn = 0;             // frames, since the numbers were taken
@@ -101,6 +108,7 @@ class Decoder {
     Object.assign(this, {picture, offsetUs, fail});
     this.newestUs = 0;
     this.quickestUs = Infinity;
+    this.behindUs = 0;
     this.lateSince = Infinity;
     this.needsKey = true;
   }
@@ -138,13 +146,14 @@ class Decoder {
   }
 
   isLate(frame) {
-    const now = performance.now(), tookUs = nowUs() - frame.timestamp;
-    const late = this.newestUs - frame.timestamp > LATE_US || tookUs - this.quickestUs > SLOWER_US;
+    const now = performance.now(), tookUs = nowUs() - frame.timestamp, behindUs = this.newestUs - frame.timestamp;
+    const late = behindUs - this.behindUs > LATE_US || tookUs - this.quickestUs > SLOWER_US;
     this.lateSince = late ? Math.min(this.lateSince, now) : Infinity;
     if (now - this.lateSince > SLOW_MS) {
-      this.quickestUs = tookUs;
+      [this.quickestUs, this.behindUs] = [tookUs, behindUs];
     }
     this.quickestUs = Math.min(this.quickestUs, tookUs);
+    this.behindUs = Math.min(this.behindUs, behindUs);
     return late;
   }
 
@@ -204,8 +213,17 @@ export class Live {
   }
 
   show(pictures) {
-    this.pictures = pictures;
+    this.pictures = [...pictures];
     this.restart();
+  }
+
+  // Plays one by the best way there is, whatever others there are.
+  prefer(picture) {
+    const at = this.pictures.indexOf(picture);
+    if (at >= MOST[this.way]) {
+      this.pictures.unshift(...this.pictures.splice(at, 1));
+      this.restart();
+    }
   }
 
   restart() {
@@ -219,25 +237,44 @@ export class Live {
 
   async play(signal) {
     const [way, why] = await chooseWay();
+    this.way = way;
     this.tell({way, why});
     while (!signal.aborted) {
+      const attempt = new AbortController();
+      const end = () => attempt.abort();
+      signal.addEventListener("abort", end);
       try {
         this.offset = await clockOffsetUs();
-        await this[way](signal);
+        await this.playAll(attempt.signal);
       } catch (fault) {
         if (signal.aborted) {
           return;
         }
         this.tell({fault: fault.status === 401 ? 401 : `The connection ended: ${fault.message}`});
+      } finally {
+        end();
+        signal.removeEventListener("abort", end);
       }
       await new Promise(resolve => setTimeout(resolve, RETRY_MS));
     }
   }
 
-  async webcodecs(signal) {
-    const query = this.pictures.map(picture => `view=${encodeURIComponent(picture.path)}`).join("&");
-    const reply = await ask(`/v1/video?${query}`, signal);
-    const decoders = this.pictures.map(picture => new Decoder(picture, () => this.offset));
+  async playAll(signal) {
+    const first = [], rest = [];
+    for (const picture of this.pictures) {
+      const fits = first.length < MOST[this.way] && await plays(this.way, picture.codec);
+      (fits ? first : rest).push(picture);
+    }
+    if (this.way !== "webcodecs" || !first.length) {
+      followEvents(signal, event => this.tell({event}));
+    }
+    await Promise.all([first.length && this[this.way](first, signal), rest.length && this.playPictures(rest, signal)]);
+  }
+
+  async webcodecs(pictures, signal) {
+    const query = pictures.map(picture => `view=${encodeURIComponent(picture.path)}`).join("&");
+    const reply = await ask(`/v1/video?${query}`, {signal});
+    const decoders = pictures.map(picture => new Decoder(picture, () => this.offset));
     const reader = reply.body.getReader();
     const records = new Records();
     this.tell({fault: ""});
@@ -269,22 +306,23 @@ export class Live {
     }
   }
 
-  mse(signal) {
+  mse(pictures, signal) {
     const playing = () => this.tell({fault: ""});
-    return Promise.all(this.pictures.map(picture => playSource(picture, signal, () => this.offset, playing)));
+    return Promise.all(pictures.map(picture => playSource(picture, signal, () => this.offset, playing)));
   }
 
-  jpeg(signal) {
-    return Promise.all(this.pictures.map(picture => this.playPictures(picture, signal)));
+  jpeg(pictures, signal) {
+    return Promise.all(pictures.map(picture => this.playPictures([picture], signal)));
   }
 
-  async playPictures(picture, signal) {
-    const [camera, view] = picture.path.split("/");
-    const url = `/snapshot.jpg?camera=${encodeURIComponent(camera)}&view=${encodeURIComponent(view)}`;
-    while (!signal.aborted) {
+  async playPictures(pictures, signal) {
+    for (let i = 0; !signal.aborted; i++) {
+      const picture = pictures[i % pictures.length];
+      const [camera, view] = picture.path.split("/").map(encodeURIComponent);
+      const url = `/snapshot.jpg?camera=${camera}&view=${view}`;
       const pause = new Promise(resolve => setTimeout(resolve, JPEG_MS));
-      const reply = await fetch(url, {signal, cache: "no-store"});
-      if (reply.ok) {
+      try {
+        const reply = await ask(url, {signal});
         const blob = await reply.blob();
         const image = await createImageBitmap(blob);
         picture.bytes += blob.size;
@@ -292,38 +330,38 @@ export class Live {
         image.close();
         this.tell({fault: ""});
         await pause;
-      } else if (reply.status === 503) {
+      } catch (fault) {
+        if (fault.status !== 503) {
+          throw fault;
+        }
         await new Promise(resolve => setTimeout(resolve, RETRY_MS));
-      } else {
-        throw await failure(reply);
       }
     }
   }
 }
 
-async function failure(reply) {
-  const problem = await reply.json().catch(() => ({}));
-  return Object.assign(new Error(problem.detail ?? problem.error ?? reply.statusText), {status: reply.status});
-}
-
-async function ask(url, signal) {
-  const reply = await fetch(url, {signal, cache: "no-store"});
-  if (!reply.ok) {
-    throw await failure(reply);
-  }
-  return reply;
-}
-
 const Source = globalThis.ManagedMediaSource ?? globalThis.MediaSource;
+
+async function plays(way, codec) {
+  const name = CODECS[codec];
+  return way === "jpeg" || Boolean(name) && (way === "mse" ? Source.isTypeSupported(`video/mp4; codecs="${name}"`)
+    : (await VideoDecoder.isConfigSupported({codec: name})).supported);
+}
+
+// Events that do not come with a video.
+function followEvents(signal, tell) {
+  const source = new EventSource("/v1/events");
+  for (const kind of ["motion_started", "motion_ended"]) {
+    source.addEventListener(kind, event => tell(JSON.parse(event.data)));
+  }
+  signal.addEventListener("abort", () => source.close());
+}
 
 // [way, why no better one]. The address ?way= asks for one of them.
 async function chooseWay() {
   const wanted = new URLSearchParams(location.search).get("way");
-  if (globalThis.VideoDecoder && (!wanted || wanted === "webcodecs")) {
-    const {supported} = await VideoDecoder.isConfigSupported({codec: "avc1.42e01f"});
-    if (supported) {
-      return ["webcodecs", ""];
-    }
+  if (globalThis.VideoDecoder && (!wanted || wanted === "webcodecs") && await plays("webcodecs", "h264")) {
+    return ["webcodecs", ""];
   }
   const why = wanted ? "asked for by the address"
     : isSecureContext ? "this browser has no WebCodecs" : "WebCodecs needs https or localhost";
@@ -336,9 +374,8 @@ async function chooseWay() {
 // Plays one view by Media Source Extensions in a <video> of its own, and draws its frames. Nothing here waits
 // for play(): it begins only once more has been appended.
 async function playSource(picture, signal, offsetUs, playing) {
-  const [camera, view] = picture.path.split("/");
-  const path = `/v1/cameras/${encodeURIComponent(camera)}/views/${encodeURIComponent(view)}/video?format=mp4`;
-  const reply = await ask(path, signal);
+  const [camera, view] = picture.path.split("/").map(encodeURIComponent);
+  const reply = await ask(`/v1/cameras/${camera}/views/${view}/video?format=mp4`, {signal});
   const video = Object.assign(document.createElement("video"),
     {muted: true, playsInline: true, disableRemotePlayback: true});
   const source = new Source();
