@@ -18,6 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "browser"))
 import browser  # noqa: E402
 import daemon  # noqa: E402
+from ports import free_port  # noqa: E402
 
 WIDTH, HEIGHT, FPS = 1280, 720, 30
 BLOCK = """
@@ -74,7 +75,7 @@ def main():
                            width=WIDTH, height=HEIGHT, fps=FPS)
     rows = []
     with tempfile.TemporaryDirectory(prefix="edged-bench-") as directory, browser.chromium() as driver:
-        server = daemon.Daemon(directory, [camera], settings={"http": {"port": browser.free_port()}})
+        server = daemon.Daemon(directory, [camera], settings={"http": {"port": free_port()}})
         try:
             server.start()
             base = server.status()["http"]

@@ -3,11 +3,10 @@
 import base64
 import contextlib
 import pathlib
-import socket
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "e2e"))
+sys.path[:0] = [str(HERE.parent / "e2e"), str(HERE.parent)]
 
 # What anything is waited for, however busy the machine is.
 PATIENCE_S = 120
@@ -43,12 +42,6 @@ window.follow = path => {
   };
 };
 """
-
-
-def free_port():
-    with socket.socket() as chosen:
-        chosen.bind(("127.0.0.1", 0))
-        return chosen.getsockname()[1]
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ import disk_log
 import test_recorder_faults as faults
 from recorder_front import FPS, Video
 from fake_recorder import Recorder
+from ports import free_port
 from test_in_browser import open_page
 
 VIEWS = [{"name": "plain", "view": "camera"}, {"name": "edges", "view": "edges"}, {"name": "moves", "view": "motion"}]
@@ -37,7 +38,7 @@ def recorder(tmp_path):
 @pytest.fixture
 def server(tmp_path, recorder):
     one = daemon.Daemon(tmp_path, [daemon.camera(views=VIEWS, width=640, height=360)],
-                        settings={"http": {"port": browser.free_port()}}, EDGED_RECORDER=recorder.path)
+                        settings={"http": {"port": free_port()}}, EDGED_RECORDER=recorder.path)
     one.start()
     yield one
     one.kill()

@@ -8,6 +8,7 @@ import pytest
 
 import browser
 import daemon
+from ports import free_port
 
 VIEWS = [{"name": "plain", "view": "camera"}, {"name": "edges", "view": "edges", "gain": 0.2},
          {"name": "moves", "view": "motion"}]
@@ -23,7 +24,7 @@ return copy.getImageData(0, 0, width, height).data.reduce((sum, value, i) => sum
 @pytest.fixture
 def server(tmp_path):
     one = daemon.Daemon(tmp_path, [daemon.camera(views=VIEWS, width=640, height=360)],
-                        settings={"http": {"port": browser.free_port()}}, STATE_DIRECTORY=tmp_path)
+                        settings={"http": {"port": free_port()}}, STATE_DIRECTORY=tmp_path)
     one.start()
     yield one
     one.kill()
