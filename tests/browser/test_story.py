@@ -216,7 +216,8 @@ def elsewhere(tmp_path, server):
 def test_without_tls_from_another_address_the_page_plays_mse_and_logs_in_by_the_browser(elsewhere):
     with browser.chromium() as driver:
         driver.get(f"http://{elsewhere.address}/")
-        browser.wait(driver, "location.pathname === '/login'", explain="the browser's own prompt")
+        daemon.wait_for(lambda: driver.current_url.endswith("/login"), browser.PATIENCE_S,
+                        lambda: f"no prompt: {driver.current_url} {driver.page_source}")
         driver.get(f"http://otto:wrong@{elsewhere.address}/login")
         driver.get(f"http://{elsewhere.address}/v1/config")
         assert "edges" not in driver.page_source

@@ -11,7 +11,7 @@ const $ = id => document.getElementById(id);
 // What all parts of the page know. `chosen` and `compare` are paths, "front/edges".
 export const state = {
   session: {}, status: null, schema: null, config: null, chosen: "", compare: "",
-  pictures: new Map(), numbers: new Map(), history: [], events: [], tab: "picture",
+  pictures: new Map(), numbers: new Map(), history: [], events: [], tab: "picture", askedMs: performance.now(),
 };
 
 const WAYS = {webcodecs: "WebCodecs", mse: "Media Source Extensions", jpeg: "JPEG pictures"};
@@ -27,9 +27,11 @@ const live = new Live(told => {
   } else if (told.fault !== undefined) {
     complain(told.fault);
   }
-  if (told.status) {
+  if (told.status && state.status) {
+    const renew = (all, some, key) => all.map(each => some.find(one => one[key] === each[key]) ?? each);
     state.toldMs = performance.now();
-    takeStatus(told.status);
+    takeStatus({...told.status, cameras: renew(state.status.cameras, told.status.cameras, "name"),
+      mounts: renew(state.status.mounts, told.status.mounts, "path")});
   }
   if (told.event) {
     takeEvent(told.event);
@@ -202,7 +204,7 @@ function showArmed() {
   $("armed").checked = armed !== false;
 }
 
-// Once a second: numbers on the tiles, charts, and status where none comes with the video.
+// Once a second: numbers on the tiles, charts, and now and then the status of all views: with a video comes that of its own.
 async function tick() {
   for (const [path, picture] of state.pictures) {
     const numbers = picture.take();
@@ -212,7 +214,9 @@ async function tick() {
       numbers.slate ? "no signal" : `${numbers.fps.toFixed(0)} fps · ${shown}`;
   }
   showNumbers();
-  if (state.status && performance.now() - (state.toldMs ?? 0) > 3000) {
+  const nowMs = performance.now();
+  if (state.status && (nowMs - state.askedMs > 5000 || nowMs - (state.toldMs ?? 0) > 3000)) {
+    state.askedMs = nowMs;
     takeStatus(await get("/v1/status"));
   }
   const mount = mountStatus(state.chosen);

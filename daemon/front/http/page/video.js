@@ -220,8 +220,8 @@ export class Live {
   // Plays one by the best way there is, whatever others there are.
   prefer(picture) {
     const at = this.pictures.indexOf(picture);
+    this.pictures.unshift(...this.pictures.splice(at, 1));
     if (at >= MOST[this.way]) {
-      this.pictures.unshift(...this.pictures.splice(at, 1));
       this.restart();
     }
   }
