@@ -3,6 +3,7 @@
 
 #include "config/base.h"
 
+#include <inttypes.h>
 #include <json-glib/json-glib.h>
 #include <stdio.h>
 
@@ -31,6 +32,21 @@ static inline void json_add_number(JsonBuilder *builder, const char *name, doubl
 {
     json_builder_set_member_name(builder, name);
     json_builder_add_double_value(builder, value);
+}
+
+// The address of a clip's file, "/v1/clips/17.mp4"; null for the id 0.
+static inline void json_add_clip(JsonBuilder *builder, const char *name, uint64_t id,
+                                 const char *suffix)
+{
+    char address[48];
+
+    snprintf(address, sizeof address, "/v1/clips/%" PRIu64 ".%s", id, suffix);
+    json_builder_set_member_name(builder, name);
+    if (id) {
+        json_builder_add_string_value(builder, address);
+    } else {
+        json_builder_add_null_value(builder);
+    }
 }
 
 // RFC 3339 in UTC with microseconds; `wall_ns` since 1970.

@@ -49,7 +49,7 @@ static void find_groups(struct teller *teller, gid_t gid)
     }
 }
 
-static bool is_hidden(const char *path)
+bool service_files_hides(const char *path)
 {
     static const char *const hidden[] = {"/home/", "/root/", "/run/user/"};
 
@@ -97,7 +97,7 @@ static void look(const struct teller *teller, const char *key, const char *path)
     _cleanup_(cleanup_free) char *real = path && *path ? realpath(path, NULL) : NULL;
     char reason[PATH_MAX + 128];
 
-    if (path && (is_hidden(path) || (real && is_hidden(real)))) {
+    if (path && (service_files_hides(path) || (real && service_files_hides(real)))) {
         teller->tell(teller->context, key, path,
                      "edged.service does not see it, because it sees nothing in /home, /root and "
                      "/run/user; move it to /etc/edged or /var/lib/edged");

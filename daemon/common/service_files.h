@@ -11,6 +11,9 @@
 // The user that edged.service runs as, and its group. False: this machine has none.
 bool service_user_find(uid_t *ret_uid, gid_t *ret_gid);
 
+// Whether the service does not see the path.
+bool service_files_hides(const char *path);
+
 // Calls `tell` for each such file with the key that names it ("cameras[0].path") and the reason,
 // which goes behind the path. Links are followed. Owners and modes are looked at only where there
 // is a user edged, and not those of files with access control lists.

@@ -200,6 +200,29 @@ static void print_settings(JsonObject *reply)
     table_free(table);
 }
 
+// Says which clips would go if edged started with what its file says of storage now.
+static void print_excess(const struct client *client, const struct client_options *where)
+{
+    const char *path = where->config_path ? where->config_path : CONFIG_DEFAULT_PATH;
+    _cleanup_(cleanup_config) struct config *config = NULL;
+    _cleanup_(cleanup_free) char *body = NULL;
+    g_autoptr(JsonObject) reply = NULL;
+
+    if (where->socket || where->host || config_load(path, NULL, &config) < 0) {
+        return;
+    }
+    g_autofree char *page = g_strdup_printf(
+        "/v1/clips/excess?max_size=%s&min_free=%s&max_age_days=%d", config->storage.max_size,
+        config->storage.min_free, config->storage.max_age_days);
+    if (client_get(client, page, NULL, &body) < 0 || client_parse(body, NULL, &reply) < 0 ||
+        get_number(reply, "clips") == 0) {
+        return;
+    }
+    g_autofree char *size = g_format_size((guint64)get_number(reply, "bytes"));
+    printf("storage: a restart deletes %.0f clips, %s, by the limits in %s\n",
+           get_number(reply, "clips"), size, path);
+}
+
 // Sends the patch, or asks for what is set if it is NULL, and prints the reply.
 static int ask(const struct set_options *options, const char *query, JsonObject *patch)
 {
@@ -233,6 +256,9 @@ static int ask(const struct set_options *options, const char *query, JsonObject 
         print_reply(reply);
     } else {
         print_settings(reply);
+    }
+    if (!patch && !options->json) {
+        print_excess(client, &options->where);
     }
     return 0;
 }

@@ -85,6 +85,28 @@ static void print_configuration(JsonObject *status)
     }
 }
 
+// Prints what the recorder has, or why nothing is recorded.
+static void print_recorder(JsonObject *status)
+{
+    JsonObject *recorder = get_object(status, "recorder");
+    const char *state = recorder ? get_string(recorder, "state") : "off";
+
+    if (strcmp(state, "off") == 0) {
+        return;
+    }
+    printf("recorder: %s", state);
+    if (get_string(recorder, "error")[0]) {
+        printf(", %s", get_string(recorder, "error"));
+    }
+    if (json_object_has_member(recorder, "clips")) {
+        g_autofree char *bytes = g_format_size((guint64)get_number(recorder, "clip_bytes"));
+        g_autofree char *left = g_format_size((guint64)get_number(recorder, "free_bytes"));
+
+        printf(", %.0f clips of %s, %s free", get_number(recorder, "clips"), bytes, left);
+    }
+    putchar('\n');
+}
+
 // Prints what is wrong with a camera, and its GPU: the name, or why there is none.
 static void print_remarks(JsonObject *camera)
 {
@@ -259,6 +281,15 @@ static void print_mounts(JsonObject *status)
     putchar('\n');
     table_print(table, stdout);
     table_free(table);
+    for (GList *item = mounts; item; item = item->next) {
+        JsonObject *mount = json_node_get_object(item->data);
+        const char *recorded = get_string(mount, "recorded");
+
+        if (strcmp(recorded, "off") != 0) {
+            printf("%s is recorded (%s), so it is computed all the time\n",
+                   get_string(mount, "path"), recorded);
+        }
+    }
 }
 
 static void print_status(JsonObject *status)
@@ -267,6 +298,7 @@ static void print_status(JsonObject *status)
     print_network(status);
     print_configuration(status);
     print_board(status);
+    print_recorder(status);
     print_cameras(status);
     print_regions(status);
     print_mounts(status);

@@ -49,7 +49,7 @@ static char *write_status(void *context, enum facts_format format, enum config_r
 {
     const struct front *front = context;
 
-    return front_status_text(front->cameras, &front->network, &front->verdict,
+    return front_status_text(front->cameras, &front->network, &front->verdict, front->recorder,
                              clock_now_ns() - front->started_ns, format, role);
 }
 
@@ -94,6 +94,7 @@ static void on_motion(void *context, const struct motion_event *event)
     tracks_note_motion(front->tracks, event);
     motion_log(event);
     published.role = event_feed_role(front->config, event->camera);
+    published.clip = tracks_open_clip(front->tracks, event->camera, event->region);
     control_publish(front->network.control, &published);
 }
 

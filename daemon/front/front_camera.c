@@ -282,6 +282,9 @@ static void add_mount(const struct front_camera *camera, size_t index, struct fa
         .view = view->name,
         .kind = config_view_kind_name(view->view),
         .codec = config_codec_name(view->codec),
+        .recorded = config_record_mode_name(config_record_view(settings_of(camera)) == view
+                                                ? settings_of(camera)->record.mode
+                                                : CONFIG_RECORD_OFF),
         .width = stream_parameter_sets(stream)->width,
         .height = stream_parameter_sets(stream)->height,
         .viewers = rtsp_server_count_viewers(camera->server, path),

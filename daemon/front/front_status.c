@@ -66,8 +66,8 @@ static void add_cameras(struct facts *facts, const GPtrArray *cameras, const cha
 }
 
 char *front_status_text(const GPtrArray *cameras, const struct front_network *network,
-                        const struct reload_verdict *verdict, int64_t uptime_ns,
-                        enum facts_format format, enum config_role role)
+                        const struct reload_verdict *verdict, const struct recorder *recorder,
+                        int64_t uptime_ns, enum facts_format format, enum config_role role)
 {
     static char left_out[] = "left out: this user may not watch every view\n";
     struct reload_verdict configuration = *verdict;
@@ -75,6 +75,8 @@ char *front_status_text(const GPtrArray *cameras, const struct front_network *ne
         .uptime_s = (double)uptime_ns / (double)NS_PER_S,
         .configuration = &configuration,
         .usage = process_usage_read(getpid()),
+        .recorder = recorder_state(recorder),
+        .recorder_fault = recorder_fault(recorder),
     };
     const struct heat *heat = sum_up(cameras, role, &front);
     struct facts *facts = facts_new(format);

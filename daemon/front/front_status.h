@@ -5,6 +5,7 @@
 #pragma once
 
 #include "daemon/front/front_network.h"
+#include "daemon/front/record/recorder.h"
 #include "daemon/front/rtsp/rtsp_server.h"
 #include "daemon/front/status/status.h"
 
@@ -15,8 +16,8 @@
 
 // Status or metrics of `cameras` (struct front_camera) as of now. The caller g_free()s the text.
 char *front_status_text(const GPtrArray *cameras, const struct front_network *network,
-                        const struct reload_verdict *verdict, int64_t uptime_ns,
-                        enum facts_format format, enum config_role role);
+                        const struct reload_verdict *verdict, const struct recorder *recorder,
+                        int64_t uptime_ns, enum facts_format format, enum config_role role);
 // "rtsp://192.0.2.1:8554/front/edges, …": up to 32 mounts, or "none". The caller g_free()s it.
 char *front_status_list_mounts(const GPtrArray *cameras, const struct rtsp_server *server,
                                enum config_role role);

@@ -23,7 +23,8 @@ struct archive {
     char mark[CATALOG_MARK_SIZE]; // of the folder; "": it was not opened yet
     struct library library;
     struct retention_clock clock;
-    int64_t started_ns;
+    int64_t started_ns, found_ns; // as struct retention_facts has them
+    uint64_t total_bytes;
     unsigned leaving;                  // clips that are being deleted
     struct record_state_report counts; // what it counts, and the free space
     int64_t slow_ns, slow_at_ns;       // the longest job of the last minute
@@ -46,7 +47,7 @@ struct archive_job {
     archive_bytes *bytes;
     void *context;
     int result;
-    int64_t free_bytes;
+    uint64_t free_bytes, total_bytes;
     struct error error;
     const char *path; // borrowed, and set once
     const char *mark; // borrowed
@@ -143,8 +144,10 @@ static GPtrArray *choose(struct archive *archive, const struct record_storage *l
     bool is_good = retention_clock_is_good(&archive->clock, clock_now_ns());
     const struct retention_facts facts = {
         .free_bytes = archive->counts.free_bytes,
+        .total_bytes = archive->total_bytes,
         .wall_ns = is_good ? wall_now_ns() : 0,
-        .is_new = clock_now_ns() - archive->started_ns < RETENTION_JUMP_NS,
+        .found_ns = clock_now_ns() - archive->started_ns < RETENTION_JUMP_NS ? archive->found_ns
+                                                                             : INT64_MAX,
     };
 
     return retention_choose(&archive->library, limits, &facts, ret_missing_bytes);
@@ -186,7 +189,7 @@ static void run_measure(struct disk_job *disk_job)
 {
     struct archive_job *job = archive_job_of(disk_job);
 
-    job->free_bytes = storage_free_bytes(job->storage);
+    job->result = storage_space(job->storage, &job->free_bytes, &job->total_bytes);
 }
 
 static void measure_done(struct disk_job *disk_job)
@@ -195,24 +198,29 @@ static void measure_done(struct disk_job *disk_job)
     struct archive *archive = job->archive;
 
     archive->is_measuring = false;
-    if (job->free_bytes >= 0) {
-        archive->counts.free_bytes = (uint64_t)job->free_bytes;
+    if (job->result < 0) {
+        fail(archive, "find the free space", job->result);
+    } else {
+        archive->counts.free_bytes = job->free_bytes;
+        archive->total_bytes = job->total_bytes;
     }
-    if (job->free_bytes < 0) {
-        fail(archive, "find the free space", (int)job->free_bytes);
-    } else if (archive->state == RECORD_READY) {
+    if (archive->state == RECORD_READY) {
         enforce_limits(archive);
     }
     free_job(job);
 }
 
-static void measure(struct archive *archive)
+static void look_at_clock(struct archive *archive)
 {
     struct timex about = {.modes = 0};
     int state = adjtimex(&about);
 
     retention_clock_look(&archive->clock, clock_now_ns(), wall_now_ns(),
                          state >= 0 && state != TIME_ERROR);
+}
+
+static void measure(struct archive *archive)
+{
     if (archive->state == RECORD_READY && !archive->is_measuring) {
         archive->is_measuring = true;
         disk_thread_push(archive->writer, &new_job(archive, run_measure, measure_done)->job);
@@ -247,7 +255,12 @@ static void run_open(struct disk_job *disk_job)
             job->result ? error_prefix(&job->error, job->result, "the folder %s", job->path) : 0;
     }
     if (job->result == 0) {
-        job->free_bytes = storage_free_bytes(job->storage);
+        job->result = storage_space(job->storage, &job->free_bytes, &job->total_bytes);
+        job->result = job->result ? error_set(&job->error, job->result,
+                                              "cannot find the free space in %s: "
+                                              "%s",
+                                              job->path, strerror(-job->result))
+                                  : 0;
     }
 }
 
@@ -257,11 +270,15 @@ static void take_catalog(struct archive *archive, struct archive_job *job)
 
     storage_unref(archive->storage);
     archive->storage = TAKE(job->storage);
-    memcpy(archive->mark, catalog->mark, sizeof archive->mark);
     library_finish(&archive->library);
     archive->library.clips = TAKE(catalog->clips);
     archive->library.next_id = MAX(archive->library.next_id, catalog->next_id);
-    archive->counts.free_bytes = (uint64_t)MAX(job->free_bytes, 0);
+    archive->counts.free_bytes = job->free_bytes;
+    archive->total_bytes = job->total_bytes;
+    if (!archive->mark[0]) {
+        archive->found_ns = retention_newest(&archive->library);
+    }
+    memcpy(archive->mark, catalog->mark, sizeof archive->mark);
     if (catalog->recovered) {
         log_notice("made %u clips whole that were open when the recorder or the power failed",
                    catalog->recovered);
@@ -296,18 +313,18 @@ static void open_folder(struct archive *archive)
     disk_thread_push(archive->writer, &job->job);
 }
 
-void archive_configure(struct archive *archive, const struct record_storage *storage)
+bool archive_configure(struct archive *archive, const struct record_storage *storage)
 {
     bool is_first = archive->limits.path[0] == '\0';
-    struct record_storage limits = *storage;
 
-    if (!is_first) {
-        memcpy(limits.path, archive->limits.path, sizeof limits.path);
+    if (!is_first && strcmp(storage->path, archive->limits.path) != 0) {
+        return false;
     }
-    archive->limits = limits;
+    archive->limits = *storage;
     if (is_first) {
         open_folder(archive);
     }
+    return true;
 }
 
 void archive_tick(struct archive *archive)
@@ -316,6 +333,7 @@ void archive_tick(struct archive *archive)
         clock_now_ns() >= archive->retry_ns) {
         open_folder(archive);
     }
+    look_at_clock(archive);
     measure(archive);
 }
 
@@ -385,6 +403,7 @@ struct growing_file *archive_begin(struct archive *archive, const struct recordi
     }
     own = library_add(&archive->library, recording);
     own->is_open = true;
+    own->is_dated = retention_clock_is_good(&archive->clock, clock_now_ns());
     job = new_job(archive, run_begin, append_done);
     job->file = growing_file_new(archive->storage, own, video);
     job->recording = *own;
@@ -655,6 +674,7 @@ struct archive *archive_new(const struct archive_events *events, void *context)
     archive->events = events;
     archive->context = context;
     archive->started_ns = clock_now_ns();
+    look_at_clock(archive);
     library_init(&archive->library);
     archive->writer = disk_thread_new("writer");
     archive->reader = disk_thread_new("reader");

@@ -23,8 +23,8 @@ struct archive *archive_new(const struct archive_events *events, void *context);
 // Waits until what was begun is written. Takes NULL.
 void archive_free(struct archive *archive);
 
-// The first call opens the folder, later ones change limits alone.
-void archive_configure(struct archive *archive, const struct record_storage *storage);
+// The first call opens the folder, later ones change limits alone. False: it is another folder.
+bool archive_configure(struct archive *archive, const struct record_storage *storage);
 // Once a second.
 void archive_tick(struct archive *archive);
 void archive_report(struct archive *archive, struct record_state_report *ret_report);

@@ -121,12 +121,13 @@ char *recording_line(const struct recording *recording)
     g_ascii_formatd(peak, sizeof peak, "%.6f", (double)recording->peak);
     return g_strdup_printf(
         "{\"id\":%" PRIu64 ",\"camera\":\"%s\",\"view\":\"%s\",\"always\":%s,\"triggered\":%s,"
-        "\"event\":%" PRIu64 ",\"regions\":[%s%s%s],\"start_ns\":%" PRId64 ",\"end_ns\":%" PRId64
-        ",\"asked_ns\":%" PRId64 ",\"bytes\":%" PRIu64 ",\"gap_ns\":%" PRIu64 ",\"peak\":%s}",
+        "\"dated\":%s,\"event\":%" PRIu64 ",\"regions\":[%s%s%s],\"start_ns\":%" PRId64
+        ",\"end_ns\":%" PRId64 ",\"asked_ns\":%" PRId64 ",\"bytes\":%" PRIu64 ",\"gap_ns\":%" PRIu64
+        ",\"peak\":%s}",
         recording->id, recording->camera, recording->view, recording->is_always ? "true" : "false",
-        recording->is_triggered ? "true" : "false", recording->event, quote, list, quote,
-        recording->start_wall_ns, recording->end_wall_ns, recording->asked_wall_ns,
-        recording->bytes, recording->gap_ns, peak);
+        recording->is_triggered ? "true" : "false", recording->is_dated ? "true" : "false",
+        recording->event, quote, list, quote, recording->start_wall_ns, recording->end_wall_ns,
+        recording->asked_wall_ns, recording->bytes, recording->gap_ns, peak);
 }
 
 static int64_t read_integer(JsonObject *object, const char *name)
@@ -134,6 +135,13 @@ static int64_t read_integer(JsonObject *object, const char *name)
     JsonNode *node = json_object_get_member(object, name);
 
     return node && JSON_NODE_HOLDS_VALUE(node) ? json_node_get_int(node) : 0;
+}
+
+static bool read_flag(JsonObject *object, const char *name)
+{
+    JsonNode *node = json_object_get_member(object, name);
+
+    return node && JSON_NODE_HOLDS_VALUE(node) && json_node_get_boolean(node);
 }
 
 static const char *read_name(JsonNode *node)
@@ -181,8 +189,9 @@ bool recording_read_line(const char *line, size_t size, struct recording *ret_re
     recording.view = read_name(json_object_get_member(object, "view"));
     JsonNode *peak = json_object_get_member(object, "peak");
     recording.peak = peak && JSON_NODE_HOLDS_VALUE(peak) ? (float)json_node_get_double(peak) : 0;
-    recording.is_always = json_object_get_boolean_member(object, "always");
-    recording.is_triggered = json_object_get_boolean_member(object, "triggered");
+    recording.is_always = read_flag(object, "always");
+    recording.is_triggered = read_flag(object, "triggered");
+    recording.is_dated = read_flag(object, "dated");
     if (!recording.id || !recording.camera || !recording.view ||
         recording.end_wall_ns < recording.start_wall_ns || recording.start_wall_ns < 0 ||
         !read_regions(json_object_get_member(object, "regions"), &recording)) {

@@ -24,6 +24,7 @@ struct recording {
     uint64_t bytes, gap_ns;
     float peak;
     bool is_open, is_kept, is_always, is_triggered, has_picture;
+    bool is_dated;             // the clock could be trusted when it began
     bool is_closing;           // it is open, and will be made whole
     bool is_leaving;           // it is being deleted
     const char *camera, *view; // interned, as the next one

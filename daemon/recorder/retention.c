@@ -27,45 +27,63 @@ bool retention_clock_is_good(const struct retention_clock *clock, int64_t now_ns
 // What is too much.
 struct retention_need {
     uint64_t excess_bytes, missing_bytes;
-    int64_t oldest_ns; // by the clock of day; what ended before is too old
+    int64_t oldest_ns;  // by the clock of day; what ended before is too old
+    uint64_t oldest_id; // the newest of those clips; what is older is too old by any clock
 };
 
-// If all clips are too old at a start, the machine was off for all of that time, or its clock is
-// wrong.
-static int64_t find_oldest(const struct library *library, const struct record_storage *limits,
-                           const struct retention_facts *facts)
+int64_t retention_newest(const struct library *library)
 {
     int64_t newest_ns = 0;
 
-    if (!limits->max_age_ns || !facts->wall_ns) {
-        return INT64_MIN;
-    }
     for (guint i = 0; i < library->clips->len; i++) {
         const struct recording *recording = library->clips->pdata[i];
 
-        newest_ns = MAX(newest_ns, recording->end_wall_ns);
+        newest_ns = recording->is_dated ? MAX(newest_ns, recording->end_wall_ns) : newest_ns;
     }
+    return newest_ns;
+}
+
+// If a start finds all clips too old, the machine was off for all of that time, or its clock is
+// wrong.
+static int64_t find_oldest(const struct record_storage *limits, const struct retention_facts *facts)
+{
     int64_t oldest_ns = facts->wall_ns - limits->max_age_ns;
-    return facts->is_new && newest_ns < oldest_ns ? INT64_MIN : oldest_ns;
+
+    return !limits->max_age_ns || !facts->wall_ns || facts->found_ns < oldest_ns ? INT64_MIN
+                                                                                 : oldest_ns;
+}
+
+static uint64_t find_floor(const struct record_storage *limits, const struct retention_facts *facts)
+{
+    return limits->min_free_bytes ? MAX(limits->min_free_bytes, RETENTION_FREE_MIN)
+                                  : MAX(facts->total_bytes / 10, RETENTION_FREE_USUAL);
 }
 
 static struct retention_need find_need(const struct library *library,
                                        const struct record_storage *limits,
                                        const struct retention_facts *facts)
 {
-    uint64_t floor_bytes = MAX(limits->min_free_bytes, RETENTION_FREE_MIN), bytes = 0;
+    struct retention_need need = {.oldest_ns = find_oldest(limits, facts)};
+    uint64_t floor_bytes = find_floor(limits, facts), bytes = 0;
 
     for (guint i = 0; i < library->clips->len; i++) {
         const struct recording *recording = library->clips->pdata[i];
 
         bytes += recording->is_leaving ? 0 : recording->bytes;
+        if (recording->is_dated && recording->end_wall_ns < need.oldest_ns) {
+            need.oldest_id = recording->id;
+        }
     }
-    return (struct retention_need){
-        .excess_bytes =
-            limits->max_bytes && bytes > limits->max_bytes ? bytes - limits->max_bytes : 0,
-        .missing_bytes = facts->free_bytes < floor_bytes ? floor_bytes - facts->free_bytes : 0,
-        .oldest_ns = find_oldest(library, limits, facts),
-    };
+    need.excess_bytes =
+        limits->max_bytes && bytes > limits->max_bytes ? bytes - limits->max_bytes : 0;
+    need.missing_bytes = facts->free_bytes < floor_bytes ? floor_bytes - facts->free_bytes : 0;
+    return need;
+}
+
+static bool is_too_old(const struct recording *recording, const struct retention_need *need)
+{
+    return recording->is_dated ? recording->end_wall_ns < need->oldest_ns
+                               : recording->id < need->oldest_id;
 }
 
 static uint64_t less(uint64_t bytes, uint64_t by)
@@ -88,7 +106,7 @@ static void choose(const struct library *library, bool ordinary, struct retentio
             shows_nothing_special(recording) != ordinary) {
             continue;
         }
-        if (need->excess_bytes || need->missing_bytes || recording->end_wall_ns < need->oldest_ns) {
+        if (need->excess_bytes || need->missing_bytes || is_too_old(recording, need)) {
             need->excess_bytes = less(need->excess_bytes, recording->bytes);
             need->missing_bytes = less(need->missing_bytes, recording->bytes);
             g_ptr_array_add(chosen, recording);

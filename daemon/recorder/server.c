@@ -215,7 +215,10 @@ static int take_storage(struct recorder_server *server, struct link_message *mes
     if (!ends_in_nul(storage->path, sizeof storage->path) || storage->path[0] != '/') {
         return -EPROTO;
     }
-    archive_configure(server->archive, storage);
+    if (!archive_configure(server->archive, storage)) {
+        log_notice("clips are to be kept in %s, ending to be started anew", storage->path);
+        server->ended(server->context);
+    }
     send_state(server);
     return 0;
 }

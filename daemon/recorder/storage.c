@@ -98,12 +98,16 @@ int storage_folder(const struct storage *storage)
     return storage->folder;
 }
 
-int64_t storage_free_bytes(const struct storage *storage)
+int storage_space(const struct storage *storage, uint64_t *ret_free, uint64_t *ret_total)
 {
     struct statvfs about;
 
-    return fstatvfs(storage->folder, &about) < 0 ? -errno
-                                                 : (int64_t)(about.f_bavail * about.f_frsize);
+    if (fstatvfs(storage->folder, &about) < 0) {
+        return -errno;
+    }
+    *ret_free = (uint64_t)about.f_bavail * about.f_frsize;
+    *ret_total = (uint64_t)about.f_blocks * about.f_frsize;
+    return 0;
 }
 
 // Opens the folder `name` in `parent`. With `make` it is made if need be, for good before anything

@@ -22,8 +22,8 @@ void storage_unref(struct storage *storage); // takes NULL
 
 // The folder itself, borrowed.
 int storage_folder(const struct storage *storage);
-// Bytes of the file system that are free for the recorder. A negative errno.
-int64_t storage_free_bytes(const struct storage *storage);
+// Bytes of the file system, and those that are free for the recorder. 0 or a negative errno.
+int storage_space(const struct storage *storage, uint64_t *ret_free, uint64_t *ret_total);
 
 // Opens a file of a clip; `flags` as for open(). With O_CREAT its folders are made as well.
 // Returns its descriptor or a negative errno.

@@ -20,7 +20,8 @@
 
 static const char usage[] =
     "Usage: edgectl setup [--camera NAME] [--device PATH|URL] [--view KIND] [--user NAME]\n"
-    "                     [--address ADDRESS] [--tls] [--force] [--config FILE]\n"
+    "                     [--address ADDRESS] [--storage PATH] [--tls]\n"
+    "                     [--force] [--config FILE]\n"
     "From nothing to a stream: writes the configuration and a user with a password, has systemd\n"
     "start edged again where it runs, and prints the URL. On a terminal it asks for what is not\n"
     "given; elsewhere that stays as it is, and the password is a line of standard input.\n"
@@ -31,6 +32,7 @@ static const char usage[] =
     "  --view KIND        what it shows first: edges, canny, motion, ...; other views stay\n"
     "  --user NAME        who may watch, or gets another password\n"
     "  --address ADDRESS  where to listen; without it on every address once there is a user\n"
+    "  --storage PATH     the folder for clips, where the service may write then\n"
     "  --tls              encrypted as well: rtsps://, at port 8322 if the file has no other\n"
     "  --force            without asking; FILE.bak keeps what was there, as always\n"
     "  --config FILE      in the place of " CONFIG_DEFAULT_PATH ", which the service\n"
@@ -43,6 +45,7 @@ static void answers_finish(struct setup_answers *answers)
     free(answers->view);
     free(answers->user);
     free(answers->address);
+    free(answers->storage);
     password_clear(&answers->password);
     password_clear(&answers->login);
 }
@@ -50,12 +53,14 @@ static void answers_finish(struct setup_answers *answers)
 // Returns whether to go on; if not, *ret_status is the exit status.
 static bool parse_options(int argc, char **argv, struct setup_answers *answers, int *ret_status)
 {
-    const char *camera = NULL, *device = NULL, *view = NULL, *user = NULL, *address = NULL;
+    const char *camera = NULL, *device = NULL, *view = NULL, *user = NULL, *address = NULL,
+               *storage = NULL;
     const struct command_option options[] = {{"camera", .text = &camera},
                                              {"device", .text = &device},
                                              {"view", .text = &view},
                                              {"user", .text = &user},
                                              {"address", .text = &address},
+                                             {"storage", .text = &storage},
                                              {"tls", .flag = &answers->tls},
                                              {"force", .flag = &answers->force},
                                              {"config", .text = &answers->config_path},
@@ -70,6 +75,7 @@ static bool parse_options(int argc, char **argv, struct setup_answers *answers, 
     answers->view = g_strdup(view);
     answers->user = g_strdup(user);
     answers->address = g_strdup(address);
+    answers->storage = g_strdup(storage);
     return true;
 }
 
@@ -145,6 +151,9 @@ static int write_all(struct setup_config *config, struct setup_answers *answers,
 
     if (r == 0 && answers->login.text[0]) {
         r = write_login(config, answers, error);
+    }
+    if (r == 0 && answers->storage) {
+        r = setup_service_place_storage(answers->storage, error);
     }
     r = r < 0 || !answers->user ? r : put_user(config, answers, error);
     r = r < 0 || !changes ? r : setup_config_write(config, error);

@@ -179,6 +179,7 @@ static int apply(const struct setup_config *config, const struct setup_answers *
     struct config_camera *camera = &wanted->cameras[0];
 
     set_string(&wanted->rtsp.address, answers->address);
+    set_string(&wanted->storage.path, answers->storage);
     set_string(&camera->name, answers->camera);
     apply_device(camera, answers->device);
     if (answers->login.text[0]) {

@@ -19,6 +19,7 @@ struct setup_answers {
     char *view;    // a kind of view: the first of the first camera
     char *user;    // who may watch
     char *address; // to listen on
+    char *storage; // the folder for clips
     struct password password; // of `user`
     struct password login;    // of an IP camera, "user:password"; "": it has none
     bool tls;                 // encrypted, too

@@ -2,6 +2,7 @@
 
 #include "capture/v4l2/v4l2_mode.h"
 #include "config/users.h"
+#include "daemon/common/service_files.h"
 #include "daemon/common/standard_output.h"
 #include "daemon/ctl/setup/setup_service.h"
 
@@ -210,6 +211,13 @@ int setup_questions_check(const struct setup_config *config, struct setup_answer
     }
     if (r == 0 && answers->view) {
         r = check_view(config, answers->view, error);
+    }
+    if (answers->storage && (*answers->storage != '/' || service_files_hides(answers->storage))) {
+        return error_set(
+            error, -EINVAL,
+            "--storage: got \"%s\", allowed: a path that begins with \"/\", but is not "
+            "below /home, /root or /run/user, which the service does not see",
+            answers->storage);
     }
     if (r == 0 && answers->address) {
         r = check_address(config, answers->address, error);

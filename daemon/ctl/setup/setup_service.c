@@ -1,6 +1,7 @@
 #include "daemon/ctl/setup/setup_service.h"
 
 #include "daemon/common/replace_file.h"
+#include "daemon/common/service_files.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -9,11 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-#define DROP_IN_FOLDER EDGED_SYSCONFDIR "/systemd/system/edged.socket.d"
-#define DROP_IN DROP_IN_FOLDER "/address.conf"
+#define DROP_INS EDGED_SYSCONFDIR "/systemd/system"
+#define DROP_IN_HEADER "# Written by `edgectl setup`.\n"
 
 // Runs systemctl. Returns whether it succeeded. `quiet`: its output is dropped.
 static bool systemctl(bool quiet, const char *verb, const char *option, const char *unit)
@@ -72,21 +74,22 @@ bool setup_service_has_address(const char *address)
     return has;
 }
 
-// The drop-in as it was before write_drop_in(); without a path it has not been changed.
+// The socket's drop-in as it was before; without a path it has not been changed.
 static struct replaced_file drop_in;
 
-static int write_drop_in(const char *address, int port, struct error *error)
+// Writes DROP_INS/UNIT.d/NAME, and keeps in `file` what was there.
+static int write_drop_in(const char *unit, const char *name, const char *text,
+                         struct replaced_file *file, struct error *error)
 {
-    g_autofree char *place = setup_service_socket_text(address, port);
-    g_autofree char *text = g_strdup_printf(
-        "# Written by `edgectl setup`.\n[Socket]\nListenStream=\nListenStream=%s\n", place);
+    g_autofree char *folder = g_strdup_printf(DROP_INS "/%s.d", unit);
+    g_autofree char *path = g_build_filename(folder, name, NULL);
 
-    if (g_mkdir_with_parents(DROP_IN_FOLDER, 0755) < 0) {
-        return error_set(error, -errno, "cannot make %s: %s", DROP_IN_FOLDER, strerror(errno));
+    if (g_mkdir_with_parents(folder, 0755) < 0) {
+        return error_set(error, -errno, "cannot make %s: %s", folder, strerror(errno));
     }
-    int r = replaced_file_read(DROP_IN, error, &drop_in);
+    int r = replaced_file_read(path, error, file);
 
-    return r < 0 ? r : replaced_file_write(&drop_in, text, strlen(text), error);
+    return r < 0 ? r : replaced_file_write(file, text, strlen(text), error);
 }
 
 void setup_service_put_socket_back(void)
@@ -104,12 +107,15 @@ void setup_service_put_socket_back(void)
 // A socket takes another address only while its service does not run.
 int setup_service_place_socket(const char *address, int port, struct error *error)
 {
+    g_autofree char *place = setup_service_socket_text(address, port);
+    g_autofree char *text =
+        g_strdup_printf(DROP_IN_HEADER "[Socket]\nListenStream=\nListenStream=%s\n", place);
     int r;
 
     if (!socket_is_used()) {
         return 0;
     }
-    r = write_drop_in(address, port, error);
+    r = write_drop_in("edged.socket", "address.conf", text, &drop_in, error);
     if (r < 0) {
         return r;
     }
@@ -120,6 +126,70 @@ int setup_service_place_socket(const char *address, int port, struct error *erro
                          "edged.socket does not start: see `systemctl status edged.socket`");
     }
     return 0;
+}
+
+// The path as a word of a unit (systemd.syntax(7)).
+static char *quote_path(const char *path)
+{
+    GString *word = g_string_new(NULL);
+
+    for (; *path; path++) {
+        if (strchr("\\\"", *path)) {
+            g_string_append_c(word, '\\');
+        }
+        g_string_append_printf(word, *path == '%' ? "%%%%" : "%c", *path);
+    }
+    return g_string_free(word, FALSE);
+}
+
+// Makes the folder for the user edged, or checks that it is that user's.
+static int make_folder(const char *path, struct error *error)
+{
+    struct stat status;
+    uid_t uid;
+    gid_t gid;
+
+    if (!service_user_find(&uid, &gid)) {
+        return 0; // the recorder makes it as whoever runs it
+    }
+    if (mkdir(path, 0750) == 0) {
+        return chown(path, uid, gid) == 0
+                   ? 0
+                   : error_set(error, -errno, "cannot give %s to the user edged: %s", path,
+                               strerror(errno));
+    }
+    if (errno != EEXIST || stat(path, &status) < 0) {
+        return error_set(error, -errno, "cannot make the folder %s: %s", path, strerror(errno));
+    }
+    if (!S_ISDIR(status.st_mode) || status.st_uid != uid) {
+        return error_set(error, -EACCES,
+                         "%s is not a folder of the user edged: name one in it that is not there "
+                         "yet, for example %s/clips",
+                         path, path);
+    }
+    return 0;
+}
+
+int setup_service_place_storage(const char *path, struct error *error)
+{
+    struct replaced_file file = {0};
+    int r = make_folder(path, error);
+
+    if (r < 0 || !setup_service_exists()) {
+        return r;
+    }
+    // The minus: without its disk the recorder starts all the same, and says what is missing.
+    g_autofree char *word = quote_path(path);
+    g_autofree char *text =
+        g_strdup_printf(DROP_IN_HEADER "[Service]\nReadWritePaths=\"-%s\"\n", word);
+    r = write_drop_in("edged-recorder.service", "storage.conf", text, &file, error);
+    replaced_file_finish(&file);
+    if (r == 0 && (!systemctl(false, "daemon-reload", "--quiet", NULL) ||
+                   !systemctl(false, "try-restart", "--quiet", "edged-recorder.service"))) {
+        return error_set(error, -EIO,
+                         "edged-recorder does not start: `journalctl -eu edged-recorder` says why");
+    }
+    return r;
 }
 
 int setup_service_start(bool enable, struct error *error)

@@ -13,6 +13,9 @@ bool setup_service_has_address(const char *address);
 // Gives edged.socket the address and port that edged is to listen on, where it is in use; edged
 // itself is stopped for it. 0, -EIO where systemd refuses, or what the file system says.
 int setup_service_place_socket(const char *address, int port, struct error *error);
+// Makes the folder that edged-recorder is to keep clips in, and lets its service write there. 0,
+// -EACCES: it is somebody else's, -EIO where systemd refuses, or what the file system says.
+int setup_service_place_storage(const char *path, struct error *error);
 // Has systemd start edged, or restart it if it runs; with `enable` also whenever the system starts.
 // -EIO: it does not start.
 int setup_service_start(bool enable, struct error *error);

@@ -62,6 +62,7 @@ void motion_add_members(JsonBuilder *builder, const struct motion_event *event)
     json_add_number(builder, "share", event->share);
     json_add_number(builder, "peak", event->peak);
     motion_add_box(builder, &event->box);
+    json_add_clip(builder, "clip", event->clip, "mp4");
     if (event->kind == MOTION_ENDED) {
         json_add_number(builder, "duration_s", duration_s(event));
         json_add_string(builder, "reason", motion_reason_name(event->reason));

@@ -37,6 +37,7 @@ struct motion_event {
     int64_t wall_ns;       // at_ns by the clock of day, since 1970
     double share;          // moving pixels of the region's, 0..1, at at_ns
     double peak;           // the largest share up to then
+    uint64_t clip;         // that shows it, and is being written; 0: none. Set by the front
     struct link_box box;
 };
 

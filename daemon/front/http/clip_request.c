@@ -140,8 +140,12 @@ bool clip_request_continue(const struct http_call *call, CONTROL_RESULT *ret_res
         *ret_result = clip_request_refuse(call, asked, MHD_HTTP_SERVICE_UNAVAILABLE,
                                           "the recorder does not answer; try again later");
     } else if (asked->done.error == -EAGAIN) { // in place of any answer
+        const struct record_state_report *state = recorder_state(asked->recorder);
+        bool is_stopped = state && state->state == RECORD_STOPPED;
+
         *ret_result = clip_request_refuse(call, asked, MHD_HTTP_SERVICE_UNAVAILABLE,
-                                          "the clips' folder is not open yet; try again later");
+                                          is_stopped ? state->sentence
+                                                     : "the recorder is not ready yet; try again");
     } else {
         *ret_result = asked->next(call, asked);
     }

@@ -12,16 +12,12 @@
 
 #define LIMIT 100
 #define LIMIT_MAX 1000
+#define DURATION_S_MAX 86400
+#define DAYS_MAX 36500
+#define SIZES "bytes with a unit of 1000, as \"200M\" or \"16G\", at least \"1M\"; or none"
 
 // A clip as JSON
 // ---------------------------------------------------------------------
-
-static void add_address(JsonBuilder *builder, const char *name, uint64_t id, const char *kind)
-{
-    g_autofree char *address = g_strdup_printf("/v1/clips/%" PRIu64 ".%s", id, kind);
-
-    json_add_string(builder, name, address);
-}
 
 static void add_null(JsonBuilder *builder, const char *name)
 {
@@ -85,12 +81,8 @@ static char *clip_json(const struct record_clip *clip)
     add_flag(builder, "open", clip->is_open);
     add_flag(builder, "always", clip->is_always);
     add_flag(builder, "triggered", clip->is_triggered);
-    add_address(builder, "url", clip->id, "mp4");
-    if (clip->has_picture) {
-        add_address(builder, "picture", clip->id, "jpg");
-    } else {
-        add_null(builder, "picture");
-    }
+    json_add_clip(builder, "url", clip->id, "mp4");
+    json_add_clip(builder, "picture", clip->has_picture ? clip->id : 0, "jpg");
     json_builder_end_object(builder);
     root = json_builder_get_root(builder);
     return json_text(root, false);
@@ -309,4 +301,136 @@ static CONTROL_RESULT ask_delete(const struct http_call *call, struct clip_reque
 CONTROL_RESULT clips_route_delete(struct http_call *call)
 {
     return clip_request_find(call, ask_delete);
+}
+
+// A signal from outside
+// ---------------------------------------------------------------------
+
+// Reads {"record": true, "duration_s": 30}; nothing at all starts a clip as well.
+static bool read_trigger(const struct http_call *call, struct record_trigger *ret_trigger)
+{
+    const struct http_request *request = call->request;
+    struct record_trigger trigger = {.action = RECORD_START};
+    g_autoptr(JsonObject) body = NULL;
+    struct error error = {0};
+
+    if (request->body_size &&
+        http_body_object(request->body, request->body_size, &error, &body) < 0) {
+        return false;
+    }
+    JsonNode *record = body ? json_object_get_member(body, "record") : NULL;
+    JsonNode *duration = body ? json_object_get_member(body, "duration_s") : NULL;
+    bool has_others = body && json_object_get_size(body) > (guint)(!!record + !!duration);
+    double seconds =
+        duration && JSON_NODE_HOLDS_VALUE(duration) ? json_node_get_double(duration) : 0;
+    if (has_others || (record && json_node_get_value_type(record) != G_TYPE_BOOLEAN) ||
+        (duration && !(seconds >= 1 && seconds <= DURATION_S_MAX))) {
+        return false;
+    }
+    if (record && !json_node_get_boolean(record)) {
+        trigger.action = RECORD_STOP;
+    }
+    trigger.duration_ns = (int64_t)(seconds * (double)NS_PER_S);
+    *ret_trigger = trigger;
+    return true;
+}
+
+static CONTROL_RESULT reply_triggered(const struct http_call *call, struct clip_request *asked)
+{
+    uint64_t id = asked->done.id;
+
+    if (asked->done.error) {
+        return refuse_done(call, asked);
+    }
+    clip_request_free(asked);
+    return control_reply(call->connection, MHD_HTTP_OK, "application/json",
+                         id ? g_strdup_printf("{\"id\": %" PRIu64 ", \"url\": \"/v1/clips/%" PRIu64
+                                              ".mp4\"}\n",
+                                              id, id)
+                            : g_strdup("{\"id\": null, \"url\": null}\n"));
+}
+
+CONTROL_RESULT clips_route_record(struct http_call *call)
+{
+    const char *camera = call->parameters[0];
+    struct record_trigger trigger;
+    CONTROL_RESULT result;
+
+    if (clip_request_continue(call, &result)) {
+        return result;
+    }
+    if (!read_trigger(call, &trigger)) {
+        return http_problem(call->connection, 422, NULL, "{\"record\": true, \"duration_s\": 30}",
+                            "got another body, allowed: none, or \"record\" (true, false) and "
+                            "\"duration_s\" (1 to 86400)");
+    }
+    g_autofree char *refusal = call->front->refuse(call->front->context, call->role, camera, NULL);
+    if (refusal) {
+        return control_refuse(call->connection, MHD_HTTP_NOT_FOUND, refusal);
+    }
+    uint32_t track = call->front->find_track(call->front->context, camera);
+    if (!track) {
+        return control_refuse(call->connection, MHD_HTTP_CONFLICT,
+                              "the camera is not recorded: its record.mode is \"off\"");
+    }
+    return clip_request_ask(call, clip_request_new(call), RECORD_TRIGGER, track, &trigger,
+                            sizeof trigger, reply_triggered);
+}
+
+// Other limits
+// ---------------------------------------------------------------------
+
+// NULL leaves the limit as it is, "" is none.
+static bool read_size(const char *text, uint64_t *bytes)
+{
+    if (text && !*text) {
+        *bytes = 0;
+    }
+    return !text || !*text || config_read_size(text, bytes) == 0;
+}
+
+// Puts the limits that the query has in place of those in `limits`.
+static bool read_limits(const struct http_call *call, struct record_storage *limits,
+                        CONTROL_RESULT *ret_result)
+{
+    const char *size = http_query(call, "max_size"), *least = http_query(call, "min_free"),
+               *age = http_query(call, "max_age_days");
+    uint64_t days = 0;
+    const char *wrong = NULL, *got = NULL, *allowed = SIZES;
+
+    if (!read_size(size, &limits->max_bytes)) {
+        wrong = "max_size", got = size;
+    } else if (!read_size(least, &limits->min_free_bytes)) {
+        wrong = "min_free", got = least;
+    } else if (age && strcmp(age, "0") != 0 && !read_integer(age, DAYS_MAX, &days)) {
+        wrong = "max_age_days", got = age, allowed = "0 to 36500";
+    }
+    if (wrong) {
+        *ret_result = http_refuse_value(call->connection, wrong, got, allowed);
+        return false;
+    }
+    limits->max_age_ns = age ? (int64_t)days * 86400 * NS_PER_S : limits->max_age_ns;
+    return true;
+}
+
+static CONTROL_RESULT reply_excess(const struct http_call *call, struct clip_request *asked)
+{
+    uint64_t clips = asked->done.clips, bytes = asked->done.bytes;
+
+    clip_request_free(asked);
+    return control_reply(
+        call->connection, MHD_HTTP_OK, "application/json",
+        g_strdup_printf("{\"clips\": %" PRIu64 ", \"bytes\": %" PRIu64 "}\n", clips, bytes));
+}
+
+CONTROL_RESULT clips_route_excess(struct http_call *call)
+{
+    struct record_trial trial = {.storage = *recorder_storage(call->front->recorder)};
+    CONTROL_RESULT result;
+
+    if (clip_request_continue(call, &result) || !read_limits(call, &trial.storage, &result)) {
+        return result;
+    }
+    return clip_request_ask(call, clip_request_new(call), RECORD_TRIAL, 0, &trial, sizeof trial,
+                            reply_excess);
 }

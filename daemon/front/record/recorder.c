@@ -516,6 +516,11 @@ void recorder_configure(struct recorder *recorder, const struct config *config)
     storage->max_age_ns = config->storage.max_age_days * (24 * 3600 * NS_PER_S);
 }
 
+const struct record_storage *recorder_storage(const struct recorder *recorder)
+{
+    return &recorder->storage;
+}
+
 void recorder_want(struct recorder *recorder, bool wanted)
 {
     recorder->wanted = wanted;

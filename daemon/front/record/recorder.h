@@ -43,6 +43,8 @@ bool recorder_is_stopped(const struct recorder *recorder);
 
 // Takes over what the configuration says of storage.
 void recorder_configure(struct recorder *recorder, const struct config *config);
+// What it says: where clips are kept and how many. Borrowed.
+const struct record_storage *recorder_storage(const struct recorder *recorder);
 // Whether it is to be there although nobody asks anything.
 void recorder_want(struct recorder *recorder, bool wanted);
 

@@ -347,9 +347,9 @@ uint32_t tracks_find(const struct tracks *tracks, const char *camera)
     return track ? track->number : 0;
 }
 
-uint64_t tracks_open_clip(const struct tracks *tracks, const char *camera)
+uint64_t tracks_open_clip(const struct tracks *tracks, const char *camera, const char *region)
 {
     const struct track *track = find(tracks, camera);
 
-    return track ? track->clip : 0;
+    return track && config_record_has_region(&track->regions, region) ? track->clip : 0;
 }

@@ -41,5 +41,5 @@ void tracks_note_shares(struct tracks *tracks, const struct regions *regions);
 
 // The number of a camera's track; 0: it is not recorded.
 uint32_t tracks_find(const struct tracks *tracks, const char *camera);
-// The newest clip of a camera that is being written; 0: none.
-uint64_t tracks_open_clip(const struct tracks *tracks, const char *camera);
+// The newest clip of a camera that is being written, if it is of motion in that region; 0: none.
+uint64_t tracks_open_clip(const struct tracks *tracks, const char *camera, const char *region);

@@ -82,6 +82,53 @@ static void add_certificate(struct facts *facts, const struct front_facts *front
     facts_end(facts);
 }
 
+static void add_recorder_counts(struct facts *facts, const struct record_state_report *report)
+{
+    facts_add_count(facts, "clips", report->clips, "edged_recorder_clips",
+                    "Clips in the recorder's folder.");
+    facts_add_count(facts, "open_clips", report->open_clips, "edged_recorder_open_clips",
+                    "Clips that are being written.");
+    facts_add_count(facts, "kept_clips", report->kept_clips, "edged_recorder_kept_clips",
+                    "Clips that are never deleted.");
+    facts_add_count(facts, "clip_bytes", report->clip_bytes, "edged_recorder_clip_bytes",
+                    "Bytes of all clips.");
+    facts_add_count(facts, "free_bytes", report->free_bytes, "edged_recorder_free_bytes",
+                    "Free bytes of the file system that has the clips.");
+    facts_add_count(facts, "waiting_bytes", report->waiting_bytes, "edged_recorder_waiting_bytes",
+                    "Bytes in memory that wait for the disk.");
+    facts_add_count(facts, "written_bytes", report->written_bytes,
+                    "edged_recorder_written_bytes_total", "Bytes written to the disk.");
+    facts_add_count(facts, "written_clips", report->written_clips,
+                    "edged_recorder_written_clips_total", "Clips that were ended.");
+    facts_add_count(facts, "deleted_clips", report->deleted_clips,
+                    "edged_recorder_deleted_clips_total", "Clips that were deleted.");
+    facts_add_count(facts, "lost_units", report->lost_units, "edged_recorder_lost_units_total",
+                    "Access units lost because the disk or the recorder was too slow.");
+    facts_add_number(facts, "write_max_s", (double)report->write_max_ns / (double)NS_PER_S,
+                     "edged_recorder_write_max_seconds", "%.6f",
+                     "The longest job of the disk within the last minute.");
+}
+
+static void add_recorder(struct facts *facts, const struct front_facts *front)
+{
+    static const char *const states[] = {
+        [RECORD_OPENING] = "opening", [RECORD_READY] = "ready", [RECORD_STOPPED] = "stopped"};
+    const struct record_state_report *report = front->recorder;
+    bool is_off = !report && !front->recorder_fault[0];
+
+    facts_begin(facts, "recorder");
+    facts_add_text(facts, "state", report ? states[report->state] : is_off ? "off" : "gone");
+    facts_add_text(facts, "error", report ? report->sentence : front->recorder_fault);
+    if (!is_off) {
+        facts_add_count(facts, NULL, report && report->state == RECORD_READY,
+                        "edged_recorder_ready", "1, or 0 while nothing can be recorded.");
+    }
+    if (report) {
+        add_recorder_counts(facts, report);
+    }
+    facts_end(facts);
+}
+
 void status_add_front(struct facts *facts, const struct front_facts *front)
 {
     facts_add_text(facts, "version", EDGED_VERSION);
@@ -108,6 +155,7 @@ void status_add_front(struct facts *facts, const struct front_facts *front)
     facts_begin(facts, "configuration");
     add_verdict(facts, front->configuration);
     facts_end(facts);
+    add_recorder(facts, front);
     facts_begin(facts, "process");
     facts_add_label(facts, "role", "front");
     add_usage(facts, &front->usage);
@@ -370,6 +418,7 @@ void status_add_mount(struct facts *facts, const struct mount_facts *mount)
     facts_add_label(facts, "view", mount->view);
     facts_add_text(facts, "kind", mount->kind);
     facts_add_text(facts, "codec", mount->codec);
+    facts_add_text(facts, "recorded", mount->recorded);
     facts_add_count(facts, "width", mount->width, NULL, NULL);
     facts_add_count(facts, "height", mount->height, NULL, NULL);
     facts_add_number(facts, "fps", statistics->fps_milli / 1e3, NULL, NULL, NULL);

@@ -13,6 +13,7 @@
 #include "daemon/front/status/facts.h"
 #include "daemon/front/stream/stream.h"
 #include "daemon/link/messages.h"
+#include "daemon/link/record.h"
 
 #include <sys/types.h>
 
@@ -47,6 +48,8 @@ struct front_facts {
     uint64_t throttled_logins; // not checked, because too many had failed before
     const struct reload_verdict *configuration;
     struct process_usage usage;
+    const struct record_state_report *recorder; // NULL: there is none now
+    const char *recorder_fault;                 // why not; "": nobody wants one
 };
 
 struct camera_facts {
@@ -71,6 +74,7 @@ struct mount_facts {
     const char *alias;                // a second path; "": none
     const char *camera, *view, *kind; // "front", "edges", "edges"
     const char *codec;                // "h264"
+    const char *recorded;             // "off", "events", "always"
     uint32_t width, height;           // of its pictures; 0: not known yet
     unsigned viewers;                 // by RTSP
     unsigned http_viewers;            // by HTTP

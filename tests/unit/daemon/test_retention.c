@@ -8,20 +8,23 @@
 #define DAY_NS (86400 * NS_PER_S)
 #define START_NS (INT64_C(1800000000) * NS_PER_S)
 
-static const struct retention_facts roomy = {.free_bytes = 100 * GB, .wall_ns = START_NS};
+static const struct retention_facts roomy = {
+    .free_bytes = 100 * GB, .wall_ns = START_NS, .found_ns = INT64_MAX};
 
 // Clips of 1 GB and an hour, described by a letter each: an `a`lways, a `t`riggered and a `m`arked
-// one of RECORD_ALWAYS, an `e`vent; in capitals if it is kept; `o`pen.
+// one of RECORD_ALWAYS, an `e`vent; in capitals if it is kept; `o`pen; an event of 197`0`, before
+// the machine knew the time.
 static void fill(struct library *library, const char *kinds)
 {
     library_init(library);
     for (int64_t i = 0; kinds[i]; i++) {
         char kind = (char)g_ascii_tolower(kinds[i]);
-        const struct recording recording = {
+        struct recording recording = {
             .start_wall_ns = START_NS - (int64_t)strlen(kinds) * 3600 * NS_PER_S,
             .end_wall_ns = START_NS + (i + 1 - (int64_t)strlen(kinds)) * 3600 * NS_PER_S,
             .bytes = GB,
-            .is_always = kind != 'e',
+            .is_always = kind != 'e' && kind != '0',
+            .is_dated = kind != '0',
             .is_triggered = kind == 't',
             .is_kept = g_ascii_isupper(kinds[i]),
             .is_open = kind == 'o',
@@ -29,6 +32,11 @@ static void fill(struct library *library, const char *kinds)
             .view = "plain",
             .regions = kind == 'm' || kind == 'e' ? "door" : "",
         };
+
+        if (kind == '0') {
+            recording.start_wall_ns = recording.end_wall_ns = NS_PER_S;
+            recording.regions = "door";
+        }
 
         library_add(library, &recording);
     }
@@ -82,8 +90,13 @@ TEST(test_free_space_is_kept_and_what_cannot_be_freed_is_told)
     assert_int_equal(check_chosen("eaea", &limits, &tight, "24"), 0);
     assert_int_equal(check_chosen("EAe", &limits, &tight, "3"), GB);
     assert_int_equal(check_chosen("", &limits, &tight, ""), 2 * GB);
-    // Room to end a clip is kept even without a floor.
-    assert_int_equal(check_chosen("ee", &(struct record_storage){0}, &full, "1"), 0);
+    // Room to end a clip is kept whatever the floor.
+    assert_int_equal(check_chosen("ee", &(struct record_storage){.min_free_bytes = 1}, &full, "1"), 0);
+    // Without a floor it is a tenth of the file system, and at least 1 GB.
+    const struct retention_facts tenth = {.free_bytes = 3 * GB, .total_bytes = 50 * GB};
+    const struct retention_facts small = {.free_bytes = GB / 2, .total_bytes = 2 * GB};
+    assert_int_equal(check_chosen("eee", &(struct record_storage){0}, &tenth, "12"), 0);
+    assert_int_equal(check_chosen("", &(struct record_storage){0}, &small, ""), GB / 2);
 }
 
 TEST(test_old_clips_go_unless_the_clock_cannot_be_trusted)
@@ -97,10 +110,34 @@ TEST(test_old_clips_go_unless_the_clock_cannot_be_trusted)
     // 20 years ahead no clip is new enough; in 1970 none is too old.
     facts.wall_ns = START_NS + 20 * 365 * DAY_NS;
     check_chosen("eaeae", &limits, &facts, "24135");
-    facts.is_new = true;
-    check_chosen("eaeae", &limits, &facts, "");
     facts.wall_ns = 3600 * NS_PER_S;
     check_chosen("eaeae", &limits, &facts, "");
+}
+
+TEST(test_a_start_that_finds_all_clips_too_old_doubts_the_clock)
+{
+    const struct record_storage limits = {.max_age_ns = 5 * 3600 * NS_PER_S / 2};
+    struct retention_facts facts = roomy;
+
+    // A machine that was off for an hour has one clip that is too old, and two others.
+    facts.found_ns = START_NS - 3600 * NS_PER_S;
+    check_chosen("eee", &limits, &facts, "");
+    check_chosen("eeee", &limits, &facts, "1");
+    // What it records with a clock that is 20 years ahead does not make the others too old.
+    facts.wall_ns = START_NS + 20 * 365 * DAY_NS;
+    check_chosen("eee", &limits, &facts, "");
+    facts.found_ns = INT64_MAX;
+    check_chosen("eee", &limits, &facts, "123");
+}
+
+TEST(test_a_clip_of_a_machine_that_did_not_know_the_time_is_as_old_as_those_around_it)
+{
+    const struct record_storage limits = {.max_age_ns = 5 * 3600 * NS_PER_S / 2};
+
+    check_chosen("00ee", &limits, &roomy, "");
+    check_chosen("0e0eee", &limits, &roomy, "1234");
+    check_chosen("eee000", &limits, &roomy, "123");
+    check_chosen("000", &limits, &roomy, "");
 }
 
 TEST(test_a_clock_that_jumps_while_it_is_synchronized_is_not_trusted_for_a_day)
