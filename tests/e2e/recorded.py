@@ -32,10 +32,31 @@ def settings(tmp_path):
     return {"storage": {"path": str(tmp_path / "clips")}}
 
 
+def edgectl(server, *arguments, config=False):
+    """What edgectl prints; with `config` it knows edged by its configuration."""
+    where = ("--config", server.config) if config else ("--socket", server.socket)
+    return subprocess.run([daemon.EDGECTL, *arguments, *where], check=True, capture_output=True, text=True,
+                          timeout=daemon.PATIENCE_S, env=daemon.environment()).stdout
+
+
+def ask(server, method, path, body=None, status=200):
+    """Asks over the control socket. Returns the JSON of the reply."""
+    connection = daemon.UnixConnection(server.socket)
+    connection.request(method, path, body=None if body is None else json.dumps(body),
+                       headers={"Content-Type": "application/json"})
+    with connection.getresponse() as response:
+        assert response.status == status, response.read()
+        told = json.load(response)
+    connection.close()
+    return told
+
+
+def clips_of(server, query=""):
+    return ask(server, "GET", f"/v1/clips?{query}")
+
+
 def arm(server, armed):
-    subprocess.run([daemon.EDGECTL, "set", f"cameras.front.armed={str(armed).lower()}", "--socket",
-                    server.socket], check=True, capture_output=True, timeout=daemon.PATIENCE_S,
-                   env=daemon.environment())
+    edgectl(server, "set", f"cameras.front.armed={str(armed).lower()}")
 
 
 class Events:
