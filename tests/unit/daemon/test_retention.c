@@ -91,7 +91,8 @@ TEST(test_free_space_is_kept_and_what_cannot_be_freed_is_told)
     assert_int_equal(check_chosen("EAe", &limits, &tight, "3"), GB);
     assert_int_equal(check_chosen("", &limits, &tight, ""), 2 * GB);
     // Room to end a clip is kept whatever the floor.
-    assert_int_equal(check_chosen("ee", &(struct record_storage){.min_free_bytes = 1}, &full, "1"), 0);
+    assert_int_equal(check_chosen("ee", &(struct record_storage){.min_free_bytes = 1}, &full, "1"),
+                     0);
     // Without a floor it is a tenth of the file system, and at least 1 GB.
     const struct retention_facts tenth = {.free_bytes = 3 * GB, .total_bytes = 50 * GB};
     const struct retention_facts small = {.free_bytes = GB / 2, .total_bytes = 2 * GB};
