@@ -327,7 +327,7 @@ def test_a_program_gets_each_event_in_its_environment(moving, listen, tmp_path):
             if name == "box":
                 assert shown == ",".join(str(value[x]) for x in ("x", "y", "width", "height"))
             else:
-                assert shown == value or float(shown) == pytest.approx(value, 1e-5)
+                assert shown == (value or "") or float(shown) == pytest.approx(value, 1e-5)
     assert watch.lines.count("told") == 2
     watch.process.terminate()
     watch.wait("^edgectl: sh: runs 2, failed 2, ended 0, events skipped 0$")

@@ -117,7 +117,7 @@ static void on_child(GPid pid, int status, gpointer data)
     program_free(program);
 }
 
-// The text of a member: text, a number or the box, which is all that an event has.
+// The text of a member: text, a number, the box or nothing, which is all that an event has.
 static char *value_text(JsonNode *node)
 {
     char number[G_ASCII_DTOSTR_BUF_SIZE];
@@ -127,6 +127,9 @@ static char *value_text(JsonNode *node)
 
         return g_strdup_printf("%.0f,%.0f,%.0f,%.0f", get_number(box, "x"), get_number(box, "y"),
                                get_number(box, "width"), get_number(box, "height"));
+    }
+    if (JSON_NODE_HOLDS_NULL(node)) {
+        return g_strdup("");
     }
     if (json_node_get_value_type(node) == G_TYPE_STRING) {
         return g_strdup(json_node_get_string(node));
@@ -145,13 +148,9 @@ static char **make_environment(JsonObject *event, const char *json)
     for (GList *each = names; each; each = each->next) {
         g_autofree char *capitals = g_ascii_strup(each->data, -1);
         g_autofree char *name = g_strconcat("EDGED_", capitals, NULL);
-        JsonNode *node = json_object_get_member(event, each->data);
+        g_autofree char *value = value_text(json_object_get_member(event, each->data));
 
-        if (JSON_NODE_HOLDS_OBJECT(node) || JSON_NODE_HOLDS_VALUE(node)) {
-            g_autofree char *value = value_text(node);
-
-            environment = g_environ_setenv(environment, name, value, TRUE);
-        }
+        environment = g_environ_setenv(environment, name, value, TRUE);
     }
     g_list_free(names);
     return environment;

@@ -360,9 +360,9 @@ CONTROL_RESULT clips_route_record(struct http_call *call)
         return result;
     }
     if (!read_trigger(call, &trigger)) {
-        return http_problem(call->connection, 422, NULL, "{\"record\": true, \"duration_s\": 30}",
-                            "got another body, allowed: none, or \"record\" (true, false) and "
-                            "\"duration_s\" (1 to 86400)");
+        return control_refuse(call->connection, 422,
+                              "record: got another body, allowed: none, {\"record\": false}, or "
+                              "{\"record\": true, \"duration_s\": 1 to 86400}");
     }
     g_autofree char *refusal = call->front->refuse(call->front->context, call->role, camera, NULL);
     if (refusal) {
@@ -371,7 +371,7 @@ CONTROL_RESULT clips_route_record(struct http_call *call)
     uint32_t track = call->front->find_track(call->front->context, camera);
     if (!track) {
         return control_refuse(call->connection, MHD_HTTP_CONFLICT,
-                              "the camera is not recorded: its record.mode is \"off\"");
+                              "record.mode: got \"off\", allowed: \"events\", \"always\"");
     }
     return clip_request_ask(call, clip_request_new(call), RECORD_TRIGGER, track, &trigger,
                             sizeof trigger, reply_triggered);
