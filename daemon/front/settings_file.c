@@ -31,6 +31,18 @@ static int take_setting(const config_setting_t *setting, struct config_overrides
     return config_overrides_set(kept, key, value, file);
 }
 
+// Whether a line has libconfig read another file. Within a value the word means nothing.
+static bool includes(const char *text)
+{
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += strspn(line, " \t\r\n");
+        if (g_str_has_prefix(line, "@include")) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int settings_file_parse(const char *text, char **ret_config_path, struct config_overrides *ret_kept)
 {
     struct config_overrides kept = {0};
@@ -39,7 +51,7 @@ int settings_file_parse(const char *text, char **ret_config_path, struct config_
     config_t tree;
     int r = -EINVAL;
 
-    if (strstr(text, "@include")) { // libconfig would read that file
+    if (includes(text)) {
         return -EINVAL;
     }
     config_init(&tree);

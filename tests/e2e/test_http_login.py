@@ -277,22 +277,27 @@ def test_a_cookie_ends_with_its_user_and_password_and_the_oldest_of_17(serve, tm
     assert browsers[16].ask("GET", "/v1/status").status == 401
 
 
-@pytest.mark.parametrize("how", ["logout", "user", "another"])
+@pytest.mark.parametrize("how", ["logout", "user", "role", "token", "another"])
 def test_a_reply_under_way_ends_with_its_session(serve, tmp_path, how):
-    """At the logout of another page, or with the user; and not with the session of somebody else."""
-    server = serve({"otto": "operator", "vera": "viewer"})
+    """At the logout of another page, or with the user, its role or the token; and not with the session
+    of somebody else."""
+    token = make_token(tmp_path / "rtsp.tokens", "ci")
+    server = serve({"otto": "operator", "vera": "viewer"}, rtsp={"tokens": str(tmp_path / "rtsp.tokens")})
     browser, other = Browser(server), Browser(server)
     browser.ask("POST", "/v1/login", USER)
     other.ask("POST", "/v1/login", USER)
-    cookie = ["-H", f"Cookie: {browser.name}={browser.cookie}"]
+    cookie = bearer(token) if how == "token" else ["-H", f"Cookie: {browser.name}={browser.cookie}"]
     with contextlib.ExitStack() as stack:
         follow = [stack.enter_context(subprocess.Popen(
             ["curl", "-sSN", *cookie, f"http://127.0.0.1:{server.api}{path}"], stdout=subprocess.PIPE))
             for path in ("/v1/events", "/stream.mjpg", "/v1/cameras/front/views/edges/video")]
         for each in follow:
             assert each.stdout.read(20)
-        if how == "user":
-            write_users(tmp_path / "rtsp.users", vera="viewer")
+        if how == "token":
+            edgectl("token", "--remove", "ci", "--file", tmp_path / "rtsp.tokens")
+        elif how in ("user", "role"):
+            write_users(tmp_path / "rtsp.users", vera="viewer", **({"otto": "viewer"} if how == "role" else {}))
+        if how in ("token", "user", "role"):
             server.hang_up()
         else:
             (other if how == "another" else browser).ask("POST", "/v1/logout")
