@@ -1,6 +1,7 @@
 """Settings of a running edged: GET and PATCH /v1/config, `edgectl set`, `unset` and `diff`."""
 
 import functools
+import http.client
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ import daemon
 import pattern
 from daemon import EDGECTL, PATIENCE_S, UnixConnection, wait_for
 from ports import free_port
+from test_http_login import make_token
 from test_reload import looks_db, SMALL
 from test_users import make_file, PASSWORDS
 from test_views_at_once import readers  # noqa: F401
@@ -39,7 +41,12 @@ def shared(shared_edged, tmp_path_factory):
     """One that every test of refusals asks, because none of them changes it."""
     front = daemon.camera("front", views=[dict(v) for v in VIEWS], **SMALL)
     front["regions"] = [{"name": "door", "polygon": [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]}]
-    return shared_edged([front], STATE_DIRECTORY=tmp_path_factory.mktemp("state"))
+    state = tmp_path_factory.mktemp("state")
+    token = make_token(state / "tokens", "desk", "--role", "admin")
+    server = shared_edged([front], STATE_DIRECTORY=state, settings={
+        "http": {"port": free_port()}, "rtsp": {"tokens": str(state / "tokens")}})
+    server.admin = {**PATCH, "Authorization": f"Bearer {token}"}
+    return server
 
 
 def ask(server, method, page, body=None, headers=PATCH):
@@ -193,6 +200,7 @@ def test_a_dry_run_says_what_it_costs_and_changes_nothing(shared):
 
 
 def test_no_key_changes_that_the_schema_does_not_call_remote(shared):
+    """By the control socket or over TCP, whatever its value, not even for an administrator."""
     status, schema = ask(shared, "GET", "/v1/config/schema")
     assert status == 200 and schema["$schema"].startswith("https://json-schema.org/")
     keys = dict(walk(schema))
@@ -204,11 +212,17 @@ def test_no_key_changes_that_the_schema_does_not_call_remote(shared):
     assert {"backend", "rtsp.users", "http.port", "control.socket", "cameras.front.source",
             "cameras.front.pipeline", "cameras.front.url", "cameras.front.credentials",
             "cameras.front.controls", "cameras.front.regions.door.mask",
-            "cameras.front.views.edges.allow", "cameras.front.views.edges.mask"} < set(fixed)
+            "cameras.front.views.edges.allow", "cameras.front.views.edges.mask",
+            "storage.path"} < set(fixed)
+    network = http.client.HTTPConnection("127.0.0.1", shared.settings["http"]["port"], timeout=PATIENCE_S)
     for path in fixed + ["cameras.front.name", "cameras.front.views.edges.name"]:
         for value in ("", None, 1, True, [], {}, "/etc/passwd"):
             status, answer = patch(shared, nested(path, value))
             assert (status, answer["key"]) == (403, path), answer
+        network.request("PATCH", "/v1/config", json.dumps(nested(path, "/etc/passwd")), shared.admin)
+        reply = network.getresponse()
+        assert (reply.status, json.loads(reply.read())["key"]) == (403, path)
+    network.close()
     assert get(shared) == before
 
 
