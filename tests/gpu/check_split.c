@@ -1,5 +1,5 @@
 // Two views side by side on the GPU against the CPU's: every view beside every other, in both
-// ranges and outputs, at odd sizes and awkward places.
+// ranges and outputs, at odd sizes and awkward places; edges also with a mask.
 #include "tests/gpu/check.h"
 
 #include <string.h>
@@ -90,8 +90,10 @@ static void check_case(struct check *check, const struct split_case *c)
 
 static void check_format(struct check *check, const char *format, uint32_t width, uint32_t height)
 {
+    struct config_view masked = {.view = CONFIG_VIEW_EDGES, .gain = 1};
     size_t step = check->quick ? 5 : 1;
 
+    check_limit(&masked);
     for (size_t i = 0; i < 4 * KINDS * KINDS; i += step) {
         struct split_case c = {
             .what = {.settings = {.view = CONFIG_VIEW_SPLIT,
@@ -113,6 +115,10 @@ static void check_format(struct check *check, const char *format, uint32_t width
             .turn = i,
         };
 
+        if (i / 2 % 2 && strcmp(c.what.settings.right, "edges") == 0) {
+            c.what.settings.right = (char *)"mine";
+            c.what.settings.right_view = &masked;
+        }
         check_case(check, &c);
     }
 }

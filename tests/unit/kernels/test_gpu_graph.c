@@ -16,6 +16,14 @@ static const struct config_view blurred[VIEWS] = {
     {.view = CONFIG_VIEW_CANNY, .low = 50, .high = 150, .blur = 5},
 };
 
+static struct config_point band[] = {{0.1, 0}, {0.7, 0}, {0.95, 1}, {0.2, 0.8}};
+static struct config_point left[] = {{0, 0}, {0.5, 0}, {0.5, 1}, {0, 1}};
+static const struct config_view masked[VIEWS] = {
+    {.view = CONFIG_VIEW_EDGES, .gain = 1.0, .blur = 5, .polygon = band, .polygon_count = 4},
+    {.view = CONFIG_VIEW_EDGES, .gain = 1.0, .blur = 5, .polygon = band, .polygon_count = 4},
+    {.view = CONFIG_VIEW_EDGES, .gain = 1.0, .blur = 5, .polygon = left, .polygon_count = 4},
+};
+
 static void bed_init_in(struct gpu_view_bed *bed, enum config_memory memory,
                         const struct frame_layout *layout)
 {
@@ -142,6 +150,25 @@ TEST(test_passes_that_views_have_in_common_are_made_once)
             finish_group(&bed, &group);
         }
     }
+}
+
+TEST(test_views_with_other_masks_share_what_comes_before)
+{
+    struct frame_layout layout;
+    struct gpu_view_bed bed;
+    struct group group;
+
+    frame_layout_init(&layout, pixel_format_by_name("YUYV"), 131, 47, 16);
+    bed_init(&bed, &layout);
+    group = make_group(&bed, masked, &layout);
+    for (unsigned frame = 0; frame < 2; frame++) {
+        run_group(&bed, &group, frame, 7);
+    }
+    assert_int_equal(graph_count(group.graph, STAGE_GRADIENT).runs, 2);
+    assert_int_equal(graph_count(group.graph, STAGE_GRADIENT).shared, 2 * (VIEWS - 1));
+    // In the same launch as limited range, which is each view's own.
+    assert_int_equal(graph_count(group.graph, STAGE_MASK).runs, 2 * VIEWS);
+    finish_group(&bed, &group);
 }
 
 // Of this board the CPU may touch no managed memory that a kernel may be using.
