@@ -61,7 +61,7 @@ check-golden: $(PROGRAMS) $(GOLDEN_PROGRAMS) $(if $(SANITIZE),,$(TUTORIALS) $(FA
 check-random: $(PROGRAMS) $(GOLDEN_PROGRAMS) $(RANDOM_TESTS) $(FAKES) ## random pictures and settings for SECONDS=600, from a seed that is drawn or SEED=
 	@EDGED_BUILD='$(abspath $(BUILD))' PYTHON=$(PYTHON) scripts/check-random $(SECONDS) "$(SEED)" $(RANDOM_TESTS)
 
-# They wait for events more than they compute. What a clock measures is soak's.
+# They wait for events more than they compute. Timing tests are in make soak.
 check-e2e: $(PROGRAMS) $(FAKES) $(FAKE_CUDA_PROGRAMS) ## the real programs with real clients on loopback
 	@$(PYTEST) -n $$((2 * $(CORES))) $(E2E_TESTS) tests/e2e
 

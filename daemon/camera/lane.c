@@ -91,7 +91,7 @@ static void tell_end(struct lane *lane, const char *path)
     }
     if (left_out) {
         log_write(LOG_NOTICE, LOG_EVENT_CAMERA_STATE, camera, "live",
-                  "live again, %u more messages of no signal were left out", left_out);
+                  "live again, %u more messages of no signal were suppressed", left_out);
     }
 }
 

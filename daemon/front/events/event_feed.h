@@ -2,7 +2,7 @@
 // so that a reader that comes back misses none. Main loop only.
 //
 // A reader that follows /v1/events is bounded: it holds one event's text and a position in the
-// feed, which all share. One that lags by more events than are kept is hung up on, and comes back
+// feed, which all share. One that lags by more events than are kept is disconnected, and comes back
 // with Last-Event-ID.
 //
 // An id is "RUN-N": a number drawn when edged starts, and the count of events since then. A reader

@@ -202,7 +202,7 @@ static struct session *find_idle_session(const struct rtsp_service *service)
 }
 
 // Whether the connection may have one more session, for which an idle one may be ended.
-static bool make_room(const struct connection *connection)
+static bool make_session_room(const struct connection *connection)
 {
     const struct config_limits *limits = &connection->service->limits;
     struct session *idle;
@@ -233,7 +233,7 @@ static enum rtsp_status set_up(struct call *call)
         return session_stream(call->session) == stream ? RTSP_METHOD_NOT_VALID
                                                        : RTSP_AGGREGATE_NOT_ALLOWED;
     }
-    if (!make_room(connection)) {
+    if (!make_session_room(connection)) {
         return RTSP_NOT_ENOUGH_BANDWIDTH;
     }
     int r = take_offer(call, stream);

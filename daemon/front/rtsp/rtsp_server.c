@@ -121,7 +121,7 @@ static bool end_idle(struct rtsp_server *server, const struct rtsp_address *addr
 }
 
 // Whether one more connection may stay; an idle one may be ended for it.
-static bool make_room(struct rtsp_server *server, const struct rtsp_address *address)
+static bool make_connection_room(struct rtsp_server *server, const struct rtsp_address *address)
 {
     const struct config_limits *limits = &server->service.limits;
 
@@ -148,7 +148,7 @@ static void adopt(struct rtsp_listener *listener, int fd, const struct sockaddr_
         return;
     }
     g_ptr_array_add(server->connections, connection);
-    if (!make_room(server, connection->address)) {
+    if (!make_connection_room(server, connection->address)) {
         rtsp_service_end(connection);
     }
 }
