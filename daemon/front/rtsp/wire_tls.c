@@ -145,8 +145,9 @@ static bool has_unread(void *data)
     return gnutls_record_check_pending(channel->session) > 0;
 }
 
-// A client that asks to renegotiate (GNUTLS_E_REHANDSHAKE, TLS 1.2) is disconnected, because it could
-// ask for a handshake at any time. One that closes without close_notify has ended, as over TCP.
+// A client that asks to renegotiate (GNUTLS_E_REHANDSHAKE, TLS 1.2) is disconnected, because it
+// could ask for a handshake at any time. One that closes without close_notify has ended, as over
+// TCP.
 static ssize_t read_bytes(void *data, void *bytes, size_t size)
 {
     struct tls_channel *channel = data;

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #define KEPT_NS (2 * NS_PER_S)
-// A viewer that does not read is disconnected within 10 s. That it does not read is noticed only when
-// the buffers on the way to it are full, so fewer seconds are counted here.
+// A viewer that does not read is disconnected within 10 s. That it does not read is noticed only
+// when the buffers on the way to it are full, so fewer seconds are counted here.
 #define STALLED_NS (9 * NS_PER_S)
 
 void ring_init(struct ring *ring, size_t limit_bytes)
