@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import threading
 import time
 
 import pytest
@@ -14,7 +15,9 @@ import pytest
 import daemon
 import http_video
 import pattern
+import rtp
 import rtsp
+import rtsp_client
 from daemon import PATIENCE_S, wait_for
 from ports import free_port
 from test_http import write_users
@@ -178,6 +181,53 @@ def test_a_viewer_is_counted_and_a_view_without_viewers_is_not_encoded(server):
     server.wait_still("encoded", path)
 
 
+def read_packets(connection, session, over, sequence):
+    """Sequence numbers of the RTP packets that come."""
+    while not over.is_set():
+        is_rtcp, data = session.read()
+        if not is_rtcp:
+            sequence.append(rtp.parse_packet(data).sequence)
+
+
+def read_units(video, over, units):
+    """The bytes of the access units that come."""
+    while not over.is_set():
+        units.append(video.units(1)[0].payload)
+
+
+def test_ten_pages_and_ten_rtsp_viewers_cost_one_capture_and_one_encoder(edged):
+    """A page reads one reply of records. All of them see every frame, and none is encoded twice."""
+    port = free_port()
+    server = edged([daemon.camera(**SIZE)], settings={"http": {"port": port}})
+    url, over = server.url("/front/edges"), threading.Event()
+    rtsp.wait_served(url)
+    with contextlib.ExitStack() as stack:
+        pages, sequences, threads = [[] for _ in range(10)], [[] for _ in range(10)], []
+        for units in pages:
+            video = stack.enter_context(http_video.Video(server, "/v1/video?view=front/edges", port=port))
+            threads.append(threading.Thread(target=read_units, args=(video, over, units)))
+        for sequence in sequences:
+            connection = stack.enter_context(rtsp_client.Connection(url))
+            session = rtsp_client.set_up(connection, url)
+            session.play()
+            threads.append(threading.Thread(target=read_packets, args=(connection, session, over, sequence)))
+        stack.callback(lambda: [thread.join(PATIENCE_S) for thread in threads])
+        stack.callback(over.set)
+        for thread in threads:
+            thread.start()
+        before, mount = server.camera()["frames"], server.wait_mount("/front/edges", lambda mount: mount["viewers"] == 20)
+        wait_for(lambda: min(map(len, pages)) > 60 and min(map(len, sequences)) > 60)
+        encoded, frames = server.mount("/front/edges")["encoded"] - mount["encoded"], server.camera()["frames"] - before
+        assert mount["http_viewers"] == 10 and 30 < encoded <= frames + 1
+        assert len(daemon.process_children(server.process.pid)) == 1
+    common = [unit for unit in pages[0] if all(unit in units for units in pages)]
+    assert len(common) > 30
+    for units in pages:
+        assert units[units.index(common[0]) : units.index(common[-1]) + 1] == common
+    for sequence in sequences:
+        assert all(rtp.is_next(after, before) for before, after in zip(sequence, sequence[1:]))
+
+
 def test_head_answers_without_a_viewer_left_behind(server):
     url = "http://edged" + http_video.of("front", "plain")
     head = subprocess.run(["curl", "-sSI", "--unix-socket", server.socket, url], check=True, capture_output=True,
@@ -229,19 +279,24 @@ def read_until_gap(video):
 
 
 def test_a_reader_that_stalled_goes_on_with_a_key_frame_and_disturbs_nobody(edged):
-    """Who reads nothing for 3 s has lost what the ring does not keep, and is sent what is new."""
+    """Who reads nothing for 6 s has lost what the ring does not keep, is sent what is new, and has cost no memory: what
+    came meanwhile is 15 MB."""
     port = free_port()
-    server = edged([daemon.camera(**NOISE)], settings={"http": {"port": port}})
+    server = edged([daemon.camera(**NOISE)], settings={"http": {"port": port}},
+                   ASAN_OPTIONS=f"{os.environ.get('ASAN_OPTIONS', '')}:quarantine_size_mb=1")
     rtsp.wait_served(server.url("/front/noise"))
     path = http_video.of("front", "noise")
-    with http_video.Video(server, path) as healthy, \
-            http_video.Video(server, path, port=port, receive_buffer_bytes=4096) as stalled:
-        stalled.units(1)
-        begin_us = healthy.units(1)[0].time_us
-        seen = healthy.units(1)
-        while seen[-1].time_us < begin_us + 4 * 10**6:
-            seen += healthy.units(1)
-        units = read_until_gap(stalled)
+    with http_video.Video(server, path) as healthy:
+        healthy.units(90)  # the ring is full
+        before_kib = daemon.process_memory_kib(server.process.pid)
+        with http_video.Video(server, path, port=port, receive_buffer_bytes=4096) as stalled:
+            stalled.units(1)
+            seen = healthy.units(1)
+            while seen[-1].time_us < seen[0].time_us + 6 * 10**6:
+                seen += healthy.units(1)
+            grown_kib = daemon.process_memory_kib(server.process.pid) - before_kib
+            units = read_until_gap(stalled)
+    assert grown_kib < 8192
     assert units[-1].flags == http_video.KEY_FRAME
     gaps = [after.time_us - before.time_us for before, after in zip(seen, seen[1:])]
     lost = server.mount("/front/noise")["dropped"]
