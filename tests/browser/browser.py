@@ -12,8 +12,7 @@ sys.path[:0] = [str(HERE.parent / "e2e"), str(HERE.parent)]
 PATIENCE_S = 120
 
 # Reads the number of the frame that is drawn: tests/e2e/pattern.py for a view of the camera itself.
-READER = """
-window.edged = await import("/page/app.js");
+READ_NUMBER = """
 window.seen = [];
 window.readNumber = (image, width) => {
   const size = Math.max(4, Math.floor(width / 20 / 4) * 4);
@@ -32,6 +31,9 @@ window.readNumber = (image, width) => {
   const check = (number ^ number >> 4 ^ number >> 8 ^ number >> 12 ^ 10) & 15;
   return (bits >> 16 & 15) === check ? number : null;
 };
+"""
+READER = READ_NUMBER + """
+window.edged = await import("/page/app.js");
 window.follow = path => {
   const picture = edged.state.pictures.get(path);
   const draw = picture.draw.bind(picture);

@@ -56,6 +56,9 @@ def test_a_clip_is_played_over_the_live_picture_and_kept(server, recorder):
         browser.wait(driver, "document.querySelector('#playing video').currentTime > 50.5", explain="it plays elsewhere")
         size = browser.run(driver, "const video = document.querySelector('#playing video'); return [video.videoWidth, video.duration]")
         assert size == [640, pytest.approx(60, abs=0.1)]
+        saved = browser.run(driver, """const link = document.querySelector("#tab .list a[download$='.mp4']");
+            const reply = await fetch(link.href); return [reply.headers.get("Content-Type"), (await reply.blob()).size]""")
+        assert saved == ["video/mp4", len(recorder.files[4][0])]
         if picture := os.environ.get("EDGED_SCREENSHOT"):
             browser.screenshot(driver, picture)
         browser.run(driver, "document.querySelector('#tab .list input').click()")

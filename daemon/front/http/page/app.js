@@ -54,9 +54,7 @@ export const view = () => state.chosen.split("/")[1];
 export const cameraStatus = () => state.status?.cameras.find(each => each.name === camera());
 export const mountStatus = path => state.status?.mounts.find(each => `${each.camera}/${each.view}` === path);
 
-function paths() {
-  return state.status.mounts.map(mount => `${mount.camera}/${mount.view}`);
-}
+const paths = () => state.status.mounts.map(mount => `${mount.camera}/${mount.view}`);
 
 // The wall has a tile for each view there is.
 function buildWall() {
@@ -73,7 +71,7 @@ function buildWall() {
   $("compare").replaceChildren(make("option", {value: ""}, "nothing"),
     ...paths().map(path => make("option", {value: path}, path)));
   live.show(state.pictures.values());
-  choose(paths().includes(state.chosen) ? state.chosen : paths()[0]);
+  choose(paths().includes(state.chosen) ? state.chosen : paths()[0] ?? "");
 }
 
 // All views alike, or one of them large and the others beneath.
@@ -221,9 +219,8 @@ async function tick() {
   }
   const mount = mountStatus(state.chosen);
   if (mount) {
-    state.history.push({path: state.chosen, ...state.numbers.get(state.chosen),
-      compute: mount.latency_ms.compute.p50, viewers: mount.viewers});
-    state.history = state.history.slice(-120);
+    state.history = [...state.history, {path: state.chosen, ...state.numbers.get(state.chosen),
+      compute: mount.latency_ms.compute.p50}].slice(-120);
   }
   panels[state.tab].tick?.($("tab"));
 }

@@ -34,10 +34,7 @@ function put(object, path, value) {
 // What was changed from here: sent one after the other, undone in reverse order, kept on request.
 export class Changes {
   constructor(config, tell) {
-    Object.assign(this, {config, tell});
-    this.done = [];
-    this.waiting = new Map();
-    this.sending = false;
+    Object.assign(this, {config, tell, done: [], waiting: new Map(), sending: false});
   }
 
   set(path, value) {

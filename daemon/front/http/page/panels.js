@@ -69,14 +69,12 @@ function showSettings(tab, title, path, before = () => []) {
   fields.build();
 }
 
+// The fields are made anew beneath a search, which stays.
 function showKernels(tab) {
-  showSettings(tab, "How the GPU cuts up its work", ["kernels"], fields => [tuner(() => showKernelFields(fields))]);
-}
-
-// Beneath a search, which stays.
-function showKernelFields(fields) {
-  changes = new Changes(state.config, changes.tell);
-  fields.build();
+  showSettings(tab, "How the GPU cuts up its work", ["kernels"], fields => [tuner(() => {
+    changes = new Changes(state.config, changes.tell);
+    fields.build();
+  })]);
 }
 
 // Charts of the last two minutes

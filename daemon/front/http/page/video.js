@@ -16,6 +16,7 @@ const RECORD = {configuration: 1, unit: 2, status: 3, event: 4};
 const LATE_US = 50000;
 const SLOWER_US = 80000;
 const SLOW_MS = 3000;
+const BEHIND_US = 3e6;   // a decoder that is too slow goes on with the next key frame
 const RETRY_MS = 1000;
 const JPEG_MS = 66;      // from one JPEG to the next, at least
 // Views at once, by each way; the others come as JPEGs, one after the other. Browsers open six connections to a
@@ -104,19 +105,13 @@ export class Picture {
 
 // Decodes one view of a stream of records.
 class Decoder {
-  constructor(picture, offsetUs, fail) {
-    Object.assign(this, {picture, offsetUs, fail});
-    this.newestUs = 0;
-    this.quickestUs = Infinity;
-    this.behindUs = 0;
-    this.lateSince = Infinity;
-    this.needsKey = true;
+  constructor(picture, offsetUs) {
+    Object.assign(this, {picture, offsetUs, newestUs: 0, quickestUs: Infinity, behindUs: 0, lateSince: Infinity, needsKey: true});
   }
 
   configure(told) {
     this.close();
     this.told = told;
-    this.needsKey = true;
     this.decoder = new VideoDecoder({
       output: frame => this.show(frame),
       error: () => { this.decoder = null; this.needsKey = true; },
@@ -127,6 +122,10 @@ class Decoder {
 
   take(bytes, isKey, isSlate, capturedUs) {
     this.picture.bytes += bytes.length;
+    if (this.decoder?.decodeQueueSize > 4 && capturedUs - this.shownUs > BEHIND_US) {
+      this.close();
+      this.shownUs = capturedUs;
+    }
     if (this.needsKey && !isKey) {
       return;
     }
@@ -141,7 +140,6 @@ class Decoder {
         {type: isKey ? "key" : "delta", timestamp: capturedUs, data: bytes}));
     } catch {
       this.close();
-      this.needsKey = true;
     }
   }
 
@@ -158,6 +156,7 @@ class Decoder {
   }
 
   show(frame) {
+    this.shownUs = frame.timestamp;
     if (this.isLate(frame)) {
       this.picture.late++;
     } else {
@@ -171,14 +170,13 @@ class Decoder {
       this.decoder.close();
     }
     this.decoder = null;
+    this.needsKey = true;
   }
 }
 
 // Cuts what arrives, in pieces of any size, into records.
 class Records {
-  constructor() {
-    this.kept = new Uint8Array(0);
-  }
+  kept = new Uint8Array(0);
 
   *add(piece) {
     let all = piece;
@@ -205,10 +203,7 @@ class Records {
 // Plays the pictures it is given. `tell` is called with {way, why}, {fault}, {status} or {event}.
 export class Live {
   constructor(tell) {
-    this.tell = tell;
-    this.pictures = [];
-    this.offset = 0;
-    this.run = null;
+    Object.assign(this, {tell, pictures: [], offset: 0, run: null});
     document.addEventListener("visibilitychange", () => this.restart());
   }
 
@@ -393,9 +388,9 @@ async function playSource(picture, signal, offsetUs, playing) {
       const capturedUs = clock.wallUs && clock.wallUs + (mediaTime - clock.mediaS) * 1e6;
       picture.draw(video, video.videoWidth, video.videoHeight, capturedUs, offsetUs());
     }
-    onNextFrame(video, draw);
+    video.requestVideoFrameCallback(draw);
   };
-  onNextFrame(video, draw);
+  video.requestVideoFrameCallback(draw);
   playing();
   try {
     for (;;) {
@@ -419,15 +414,6 @@ async function playSource(picture, signal, offsetUs, playing) {
     URL.revokeObjectURL(video.src);
     video.removeAttribute("src");
     video.load();
-  }
-}
-
-// Older browsers only tell when the screen is drawn, which may show the same frame again.
-function onNextFrame(video, draw) {
-  if (video.requestVideoFrameCallback) {
-    video.requestVideoFrameCallback(draw);
-  } else {
-    requestAnimationFrame(now => draw(now, {mediaTime: video.currentTime}));
   }
 }
 
