@@ -70,6 +70,21 @@ static const struct camera_facts filled_camera = {
 
 static const struct reload_verdict filled_verdict = {0};
 
+static const struct record_state_report filled_recorder = {
+    .state = RECORD_READY,
+    .open_clips = 2,
+    .clips = 1234,
+    .kept_clips = 5,
+    .clip_bytes = 56789012345,
+    .free_bytes = 98765432109,
+    .written_bytes = 67890123456,
+    .written_clips = 1300,
+    .deleted_clips = 66,
+    .lost_units = 7,
+    .waiting_bytes = 8192,
+    .write_max_ns = 12345 * NS_PER_MS / 1000,
+};
+
 static const struct front_facts filled_front = {
     .uptime_s = 3725.5123,
     .usage = {.cpu_s = 12.34, .resident_bytes = 12345678},
@@ -84,6 +99,8 @@ static const struct front_facts filled_front = {
     .certificate_error = "",
     .configuration = &filled_verdict,
     .backend = "cpu",
+    .recorder = &filled_recorder,
+    .recorder_fault = "",
 };
 
 static inline void add_camera(struct facts *facts, const struct camera_facts *camera)
@@ -103,6 +120,7 @@ static inline void add_edges_mount(struct facts *facts)
         .view = "edges",
         .kind = "edges",
         .codec = "h265",
+        .recorded = "events",
         .width = 1280,
         .height = 720,
         .viewers = 2,

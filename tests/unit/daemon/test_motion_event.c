@@ -26,6 +26,7 @@ static const struct motion_event start = {
     .share = 0.1f,
     .peak = 0.25,
     .box = {8, 16, 64, 48},
+    .clip = 17,
 };
 
 static struct motion_event end_for(enum motion_reason reason)
@@ -84,7 +85,8 @@ TEST(test_a_start_is_one_line_of_json)
                         "\"time_ns\":1795252683123456789,"
                         "\"started\":\"2026-11-21T09:18:01.623456Z\","
                         "\"share\":0.1,\"peak\":0.25,"
-                        "\"box\":{\"x\":8,\"y\":16,\"width\":64,\"height\":48}}");
+                        "\"box\":{\"x\":8,\"y\":16,\"width\":64,\"height\":48},"
+                        "\"clip\":\"/v1/clips/17.mp4\"}");
 }
 
 TEST(test_an_end_says_how_long_it_was_and_why)
