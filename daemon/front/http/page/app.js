@@ -267,7 +267,7 @@ async function logIn() {
       dialog.close();
       start();
     } catch (fault) {
-      $("login-fault").textContent = fault.message;
+      $("login-fault").textContent = fault.status === 401 ? "This is not the name and the password of a user." : fault.message;
     }
   };
   if (!dialog.open) {
