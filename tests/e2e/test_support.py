@@ -28,6 +28,11 @@ cameras = (
 MORE = """{{ name = "door"; source = "rtsp"; url = "rtsp://127.0.0.1:1/x?token={password}";
   credentials = "{folder}/door.password"; }}
 """
+SETTINGS = """config = "{folder}/edged.conf";
+settings = (
+  {{ key = "cameras.garden.fps"; value = "25"; file = "rtsp://anna:{password}@127.0.0.1/"; }}
+);
+"""
 JOURNALCTL = """#!/bin/sh
 echo "$@"
 echo 'edged[7]: yard: cannot connect to rtsp://anna:{password}@127.0.0.1:1/, password="{password}"'
@@ -73,7 +78,8 @@ def test_what_edged_knows_is_in_the_archive_and_no_password(folder):
                                env=daemon.environment(), stderr=subprocess.DEVNULL)
     try:
         daemon.wait_for(lambda: (folder / "control.sock").exists())
-        archive, files = support(folder, "--config", conf, PATH=path_with(folder))
+        (folder / "settings.conf").write_text(SETTINGS.format(password=PASSWORD, folder=folder))
+        archive, files = support(folder, "--config", conf, PATH=path_with(folder), STATE_DIRECTORY=folder)
     finally:
         process.terminate()
         process.wait()
@@ -89,6 +95,7 @@ def test_what_edged_knows_is_in_the_archive_and_no_password(folder):
     assert "--unit=edged.service" in files["journal.txt"]
     for kept in ('name = "garden"', 'rtsp://***@127.0.0.1:1/live', "user-pw=", 'name = "door"'):
         assert kept in files["edged.conf"], files["edged.conf"]
+    assert '"cameras.garden.fps"; value = "25"; file = "rtsp://***@' in files["settings.conf"]
     assert "yard" in files["doctor.md"]
     version = subprocess.check_output([daemon.EDGECTL, "--version"], text=True)
     assert "Linux" in files["versions.txt"] and version in files["versions.txt"]
