@@ -53,16 +53,15 @@ static void read_lines(struct catalog_load *load, FILE *file)
 {
     _cleanup_(cleanup_free) char *line = NULL;
     size_t room = 0;
-    ssize_t size;
 
     if (getline(&line, &room, file) > 0) {
         read_first_line(line, &load->catalog);
     }
-    while ((size = getline(&line, &room, file)) > 0) {
+    while (getline(&line, &room, file) > 0) {
         struct recording recording;
 
         load->line_count++;
-        if (recording_read_line(line, (size_t)size, &recording)) {
+        if (recording_read_line(line, &recording)) {
             struct recording *copy = g_memdup(&recording, sizeof recording);
 
             g_hash_table_replace(load->lines, &copy->id, copy);

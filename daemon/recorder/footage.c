@@ -152,7 +152,7 @@ static void end_fragment(struct footage *footage, int64_t end_ns)
         return;
     }
     first = fragment->units->pdata[0];
-    int64_t gap_ns = footage->end_ns ? first->captured_ns - footage->end_ns : 0;
+    int64_t gap_ns = footage->end_ns ? MAX(first->captured_ns - footage->end_ns, 0) : 0;
     fragment->end_ns = end_ns;
     fragment->wall_offset_ns = wall_offset_ns();
     if (archive_append(footage->pool->archive, footage->file, fragment) < 0) {
@@ -563,7 +563,6 @@ static void tick(struct footage *footage)
         end_clip(footage, end_ns);
     } else {
         end_fragment(footage, end_ns);
-        footage->waits_for_key_frame = true;
     }
 }
 

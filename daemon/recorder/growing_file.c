@@ -202,11 +202,11 @@ int growing_file_finish(struct growing_file *file, const struct recording *recor
 // What the note says of the clip whose place `recording` is; that alone if it says nothing.
 static void read_note(int fd, struct recording *recording)
 {
-    char note[NOTE_SIZE];
+    char note[NOTE_SIZE + 1] = "";
     struct recording noted;
 
-    if (pread(fd, note, sizeof note, MP4_NOTE_OFFSET) == (ssize_t)sizeof note &&
-        recording_read_line(note, sizeof note, &noted) && recording_is_same(&noted, recording)) {
+    if (pread(fd, note, NOTE_SIZE, MP4_NOTE_OFFSET) == (ssize_t)NOTE_SIZE &&
+        recording_read_line(note, &noted) && recording_is_same(&noted, recording)) {
         *recording = noted;
     }
 }

@@ -2,7 +2,6 @@
 
 #include "config/base.h"
 #include "config/schema/schema.h"
-#include "daemon/common/json_members.h"
 
 #include <glib.h>
 #include <inttypes.h>
@@ -110,93 +109,69 @@ void recording_add_region(struct recording *recording, const char *region)
     recording->regions = g_intern_string(all);
 }
 
+// One format to write and to read. Of the words after `view`, "true" and "false" are those allowed.
+#define LINE_FORMAT(number, signed_number, name, word, share)                                      \
+    "{\"id\":" number ",\"camera\":\"" name "\",\"view\":\"" name "\",\"always\":" word            \
+    ",\"triggered\":" word ",\"dated\":" word ",\"event\":" number ",\"start_ns\":" signed_number  \
+    ",\"end_ns\":" signed_number ",\"asked_ns\":" signed_number ",\"bytes\":" number               \
+    ",\"gap_ns\":" number ",\"peak\":" share ",\"regions\":["
+
+static const char *flag_word(bool flag)
+{
+    return flag ? "true" : "false";
+}
+
 char *recording_line(const struct recording *recording)
 {
     g_auto(GStrv) regions = g_strsplit(recording->regions, "/", -1);
     g_autofree char *list = g_strjoinv("\",\"", regions);
     const char *quote = recording->regions[0] ? "\"" : "";
-    char peak[G_ASCII_DTOSTR_BUF_SIZE];
 
     // Names have letters, digits, '-' and '_' alone.
-    g_ascii_formatd(peak, sizeof peak, "%.6f", (double)recording->peak);
     return g_strdup_printf(
-        "{\"id\":%" PRIu64 ",\"camera\":\"%s\",\"view\":\"%s\",\"always\":%s,\"triggered\":%s,"
-        "\"dated\":%s,\"event\":%" PRIu64 ",\"regions\":[%s%s%s],\"start_ns\":%" PRId64
-        ",\"end_ns\":%" PRId64 ",\"asked_ns\":%" PRId64 ",\"bytes\":%" PRIu64 ",\"gap_ns\":%" PRIu64
-        ",\"peak\":%s}",
-        recording->id, recording->camera, recording->view, recording->is_always ? "true" : "false",
-        recording->is_triggered ? "true" : "false", recording->is_dated ? "true" : "false",
-        recording->event, quote, list, quote, recording->start_wall_ns, recording->end_wall_ns,
-        recording->asked_wall_ns, recording->bytes, recording->gap_ns, peak);
+        LINE_FORMAT("%" PRIu64, "%" PRId64, "%s", "%s", "%.6f") "%s%s%s]}", recording->id,
+        recording->camera, recording->view, flag_word(recording->is_always),
+        flag_word(recording->is_triggered), flag_word(recording->is_dated), recording->event,
+        recording->start_wall_ns, recording->end_wall_ns, recording->asked_wall_ns,
+        recording->bytes, recording->gap_ns, (double)recording->peak, quote, list, quote);
 }
 
-static int64_t read_integer(JsonObject *object, const char *name)
+// Reads `"door","yard"]}`.
+static bool read_regions(const char *text, struct recording *recording)
 {
-    JsonNode *node = json_object_get_member(object, name);
-
-    return node && JSON_NODE_HOLDS_VALUE(node) ? json_node_get_int(node) : 0;
-}
-
-static bool read_flag(JsonObject *object, const char *name)
-{
-    JsonNode *node = json_object_get_member(object, name);
-
-    return node && JSON_NODE_HOLDS_VALUE(node) && json_node_get_boolean(node);
-}
-
-static const char *read_name(JsonNode *node)
-{
-    const char *name = node && JSON_NODE_HOLDS_VALUE(node) ? json_node_get_string(node) : NULL;
-
-    return name && schema_name_rule.accepts(name) ? g_intern_string(name) : NULL;
-}
-
-static bool read_regions(JsonNode *node, struct recording *recording)
-{
-    JsonArray *names = node && JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
+    char name[RECORD_NAME_SIZE];
+    int length;
 
     recording->regions = "";
-    for (guint i = 0; names && i < json_array_get_length(names); i++) {
-        const char *name = read_name(json_array_get_element(names, i));
-
-        if (!name) {
-            return false;
-        }
+    while (sscanf(text, "\"%39[^\"]\"%n", name, &length) == 1 && schema_name_rule.accepts(name)) {
         recording_add_region(recording, name);
+        text += length;
+        text += *text == ',';
     }
-    return true;
+    return g_str_has_prefix(text, "]}");
 }
 
-bool recording_read_line(const char *line, size_t size, struct recording *ret_recording)
+bool recording_read_line(const char *line, struct recording *ret_recording)
 {
-    g_autoptr(JsonParser) parser = json_parser_new();
+    char camera[RECORD_NAME_SIZE], view[RECORD_NAME_SIZE], always[8], triggered[8], dated[8];
     struct recording recording = {0};
-    JsonNode *root;
+    int length = 0;
 
-    if (!json_parser_load_from_data(parser, line, (gssize)size, NULL) ||
-        !(root = json_parser_get_root(parser)) || !JSON_NODE_HOLDS_OBJECT(root)) {
+    if (sscanf(line, LINE_FORMAT("%" SCNu64, "%" SCNd64, "%39[^\"]", "%7[a-z]", "%f") "%n",
+               &recording.id, camera, view, always, triggered, dated, &recording.event,
+               &recording.start_wall_ns, &recording.end_wall_ns, &recording.asked_wall_ns,
+               &recording.bytes, &recording.gap_ns, &recording.peak, &length) != 13 ||
+        !length || !recording.id || !schema_name_rule.accepts(camera) ||
+        !schema_name_rule.accepts(view) || recording.end_wall_ns < recording.start_wall_ns ||
+        recording.start_wall_ns < 0 || !(recording.peak >= 0 && recording.peak <= 1) ||
+        !read_regions(line + length, &recording)) {
         return false;
     }
-    JsonObject *object = json_node_get_object(root);
-    recording.id = (uint64_t)read_integer(object, "id");
-    recording.event = (uint64_t)read_integer(object, "event");
-    recording.start_wall_ns = read_integer(object, "start_ns");
-    recording.end_wall_ns = read_integer(object, "end_ns");
-    recording.asked_wall_ns = read_integer(object, "asked_ns");
-    recording.bytes = (uint64_t)read_integer(object, "bytes");
-    recording.gap_ns = (uint64_t)read_integer(object, "gap_ns");
-    recording.camera = read_name(json_object_get_member(object, "camera"));
-    recording.view = read_name(json_object_get_member(object, "view"));
-    JsonNode *peak = json_object_get_member(object, "peak");
-    recording.peak = peak && JSON_NODE_HOLDS_VALUE(peak) ? (float)json_node_get_double(peak) : 0;
-    recording.is_always = read_flag(object, "always");
-    recording.is_triggered = read_flag(object, "triggered");
-    recording.is_dated = read_flag(object, "dated");
-    if (!recording.id || !recording.camera || !recording.view ||
-        recording.end_wall_ns < recording.start_wall_ns || recording.start_wall_ns < 0 ||
-        !read_regions(json_object_get_member(object, "regions"), &recording)) {
-        return false;
-    }
+    recording.camera = g_intern_string(camera);
+    recording.view = g_intern_string(view);
+    recording.is_always = strcmp(always, "true") == 0;
+    recording.is_triggered = strcmp(triggered, "true") == 0;
+    recording.is_dated = strcmp(dated, "true") == 0;
     *ret_recording = recording;
     return true;
 }

@@ -50,7 +50,8 @@ void recording_add_region(struct recording *recording, const char *region);
 
 // Its line of JSON, without a newline. The caller g_free()s it.
 char *recording_line(const struct recording *recording);
-// Reads such a line of `size` bytes. False: it is none, or has a name that no configuration allows.
-bool recording_read_line(const char *line, size_t size, struct recording *ret_recording);
+// Reads such a line, whatever follows it. False: it is none, or has a name that no configuration
+// allows.
+bool recording_read_line(const char *line, struct recording *ret_recording);
 
 void recording_fill(const struct recording *recording, struct record_clip *ret_clip);

@@ -1,10 +1,12 @@
 """What recording costs: the real edged-recorder keeps all of eight views of 4 Mbit/s, each beside an ffmpeg that
 is given the same access units and copies them to segments; processor time, memory and the size of the files.
+Then how long a start takes in a folder of many clips of a hundred days, and the list of one of them.
 
-usage: bench_recorder.py [--seconds 30]
+usage: bench_recorder.py [--seconds 30] [--clips 100000]
 """
 
 import argparse
+import json
 import os
 import pathlib
 import subprocess
@@ -17,6 +19,7 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "e2e"), str(pa
 from recorder_front import ALWAYS, FPS, FRAME_NS, Front, Video  # noqa: E402
 
 VIEWS = 8
+DAYS = 100
 
 
 class Cost:
@@ -46,10 +49,43 @@ def feed(front, peers, video, seconds):
             peer.stdin.flush()
 
 
+def fill(folder, count):
+    """Clips without a byte, and their index."""
+    lines = [json.dumps({"folder": "0" * 36, "next_id": count + 1}, separators=(",", ":"))]
+    for i in range(count):
+        start = 1_790_000_000 + i * DAYS * 86400 // count
+        day = folder / f"camera{i % VIEWS}" / "plain" / time.strftime("%Y-%m-%d", time.gmtime(start))
+        day.mkdir(parents=True, exist_ok=True)
+        (day / time.strftime(f"%H%M%S.000Z-event-{i + 1}.mp4", time.gmtime(start))).touch()
+        lines.append(json.dumps({
+            "id": i + 1, "camera": f"camera{i % VIEWS}", "view": "plain", "always": False, "triggered": False,
+            "dated": True, "event": i + 1, "start_ns": start * 10**9, "end_ns": (start + 10) * 10**9,
+            "asked_ns": start * 10**9, "bytes": 5_000_000, "gap_ns": 0, "peak": 0.5, "regions": ["door"]},
+            separators=(",", ":")))
+    (folder / "index.jsonl").write_text("\n".join(lines) + "\n")
+
+
+def find(folder, count):
+    """Prints how long a start takes and the list of a day, which has at most 1,024 clips."""
+    fill(folder, count)
+    begin = time.monotonic()
+    with Front(folder) as front:
+        front.wait_ready()
+        ready = time.monotonic()
+        day = 1_790_000_000 + (DAYS // 2) * 86400
+        found = front.list(from_ns=day * 10**9, to_ns=(day + 86400) * 10**9)
+        listed = time.monotonic()
+        assert front.state["clips"] == count and found
+        print(f"{count} clips: a start takes {ready - begin:.2f} s, the list of a day with {len(found)} clips "
+              f"{1000 * (listed - ready):.1f} ms, {Cost(front.process.pid).mib:.1f} MiB")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=int, default=30)
-    seconds = parser.parse_args().seconds
+    parser.add_argument("--clips", type=int, default=100_000)
+    arguments = parser.parse_args()
+    seconds = arguments.seconds
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         video = Video(folder, 250, size="1280x720", bitrate="4000k")
@@ -73,6 +109,7 @@ def main():
         print(f"ffmpeg -c copy -f segment  {100 * sum(cost.cpu_s for cost in theirs) / seconds:5.1f} % of a core, "
               f"{sum(cost.mib for cost in theirs):6.1f} MiB, "
               f"{sum(path.stat().st_size for path in folder.glob('*.mp4')) / streamed:.4f}")
+        find(folder / "many", arguments.clips)
 
 
 main()
