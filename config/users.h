@@ -12,7 +12,21 @@
 #pragma once
 
 #include "config/config.h"
-#include "config/digest_hash.h"
+
+#include <stddef.h>
+
+// The hashes of HTTP's and RTSP's Digest authentication (RFC 7616): of fields joined by ':', as
+// hexadecimal digits. Algorithms are in the order in which they are offered.
+enum digest_algorithm { DIGEST_SHA256, DIGEST_MD5, DIGEST_ALGORITHM_COUNT };
+
+#define DIGEST_HEX_SIZE 65 // of the longest, with its NUL
+
+// Digits of a hash: 64 or 32.
+size_t digest_hex_length(enum digest_algorithm algorithm);
+// H(fields[0] ":" fields[1] ":" …) of RFC 7616, section 3.4, in lower-case digits. Leaves nothing
+// of the fields in memory.
+void digest_hash(enum digest_algorithm algorithm, const char *const *fields, size_t count,
+                 char ret_hex[DIGEST_HEX_SIZE]);
 
 #define USERS_NAME_MAX 32
 #define USERS_NAMES "1 to 32 of the characters A-Z a-z 0-9 . _ @ -"

@@ -12,7 +12,7 @@
 #include "tests/fuzz/fuzz_rtsp_client.h"
 #include "tests/fuzz/fuzz_system_calls.h"
 
-#include "config/digest_hash.h"
+#include "config/users.h"
 #include "daemon/front/rtsp/connection.h"
 #include "daemon/front/rtsp/session.h"
 

@@ -1,5 +1,5 @@
 // `edgectl tune`: its parts and what they hand on. tune.c reads the command line, opens the GPU and
-// keeps what is faster, tune_sweep.c measures and chooses it, tune_report.c prints.
+// keeps and prints what is faster, tune_sweep.c measures and chooses it.
 #pragma once
 
 #include "daemon/ctl/bench/bench_target.h"
@@ -27,9 +27,6 @@ struct tune {
 // these are the results so far, maybe none. -EAGAIN: the view computes nothing, or not on a GPU;
 // -ENOTSUP, -ENOMEM; what CUDA says: the GPU is lost.
 int sweep_view(struct tune *tune, const struct config_view *view, struct error *error);
-void tune_report_print(const struct tune *tune);
-// The keys are in edgectl(1). Prints one JSON object.
-void tune_report_print_json(const struct tune *tune);
 
 // Changes in `blocks` what is faster by more than the noise. For each kernel that is the block and
 // the rows a thread with the smallest sum over the views that it computes, in the kind of memory in

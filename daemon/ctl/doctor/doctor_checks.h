@@ -35,16 +35,6 @@ struct doctor {
 void doctor_say(struct doctor *doctor, enum doctor_verdict verdict, const char *subject,
                 const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-enum doctor_style {
-    DOCTOR_LINES, // one a check, as they come
-    DOCTOR_JSON,  // at the end
-    DOCTOR_PAGE,  // of Markdown, which begins with what machine it is
-};
-
-struct doctor_report *doctor_report_new(enum doctor_style style);
-// Prints what is left to print. Returns whether no check failed. Frees it.
-bool doctor_report_end(struct doctor_report *report);
-
 // The checks.
 void doctor_check_service(struct doctor *doctor);     // what systemd says of edged.service
 void doctor_check_control(struct doctor *doctor);     // what the running edged says of itself

@@ -4,7 +4,7 @@
 // which is what RTSP's clients send). Anybody may send one, so nothing in it is trusted.
 #pragma once
 
-#include "config/digest_hash.h"
+#include "config/users.h"
 
 #include <stdbool.h>
 #include <stddef.h>
