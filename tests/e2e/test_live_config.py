@@ -173,7 +173,7 @@ def test_live_keys_again_and_again_lose_no_frame_and_no_memory(serve, watch, rea
     print(f"{len(keys)} keys, each {turns} times: front and camera {before_kib} -> {after_kib} KiB, "
           f"{len(viewer.frames)} frames, {missing} missing, of these {unreadable} unreadable, "
           f"{server.dropped()} dropped by a busy machine")
-    assert all(after < before + 4096 for before, after in zip(before_kib, after_kib))
+    assert all(after < before + 8192 for before, after in zip(before_kib, after_kib))
     server.assert_accounted(viewer)  # which an unreadable frame has to be as well
     assert pids == [server.process.pid, server.camera()["process"]["pid"]]
     settled = get(server)
