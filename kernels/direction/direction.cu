@@ -41,9 +41,10 @@ namespace {
 
 // Eight pixels of a row, from the rows around it. DIRECT: of gain 1 and l2.
 template <bool DIRECT>
-__device__ __forceinline__ octet make_octet(const direction_cuda &p, const sobel::line (&rows)[3])
+__device__ __forceinline__ pixels8 make_pixels8(const direction_cuda &p,
+                                                const sobel::line (&rows)[3])
 {
-    octet o;
+    pixels8 o;
 
 #pragma unroll
     for (int k = 0; k < PAIRS; k++) {
@@ -85,7 +86,8 @@ __device__ __forceinline__ void make_column(const direction_cuda &p, uint32_t x,
             if (AHEAD) {
                 next = windows.load(y + i + 2);
             }
-            to.template store<VECTOR>(p, DIRECT ? i == 0 : y % 2 == 0, make_octet<DIRECT>(p, rows));
+            to.template store<VECTOR>(p, DIRECT ? i == 0 : y % 2 == 0,
+                                      make_pixels8<DIRECT>(p, rows));
             rows[0] = rows[1];
             rows[1] = rows[2];
         }
@@ -145,9 +147,9 @@ __device__ __forceinline__ octet_columns load_columns(const direction_cuda &p,
     return c;
 }
 
-// Pixel `i` of an octet, from columns of which the first that counts is `k`.
+// Pixel `i` of eight, from columns of which the first that counts is `k`.
 __device__ __forceinline__ void make_any(const direction_cuda &p, const octet_columns &c, int k,
-                                         octet &o, int i)
+                                         pixels8 &o, int i)
 {
     int32_t gx = 0, gy = 0;
 
@@ -176,7 +178,7 @@ __device__ __forceinline__ void make_any_rows(const direction_cuda &p, uint32_t 
 
 #pragma unroll 1
     for (; y < end; y++) {
-        octet o;
+        pixels8 o;
 
 #pragma unroll 1
         for (int first = 0; first < PIXELS; first += FOUR) {

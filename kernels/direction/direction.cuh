@@ -15,7 +15,7 @@ constexpr uint32_t WARPS_TOGETHER = 8;
 // Magnitudes of eight pixels in 16 bit lanes of their pairs (window.cuh), and where the colours of
 // their directions are, in bytes from the first one of 16 bits on. Without a gradient that may be
 // -4.
-struct octet {
+struct pixels8 {
     uint32_t magnitudes[PIXELS / 2];
     int32_t direction[PIXELS];
 };
@@ -72,14 +72,14 @@ struct direction_to_nv12 {
     {
     }
 
-    static __device__ __forceinline__ uint32_t y_of(const octet &o, int i)
+    static __device__ __forceinline__ uint32_t y_of(const pixels8 &o, int i)
     {
         return look_up<direction_to_nv12, uint16_t>(offsetof(direction_cuda_colours, y),
                                                     o.direction[i]);
     }
 
     // Luma of pixels `i` and `i` + 2 in lanes.
-    static __device__ __forceinline__ uint32_t luma(const octet &o, int i)
+    static __device__ __forceinline__ uint32_t luma(const pixels8 &o, int i)
     {
         half2 factors = pair(__byte_perm(y_of(o, i), y_of(o, i + 2), 0x5410));
 
@@ -87,7 +87,7 @@ struct direction_to_nv12 {
     }
 
     // U and V of pixel `i` in lanes, its magnitude being in both of `magnitudes`.
-    static __device__ __forceinline__ uint32_t uv(const octet &o, int i, half2 magnitudes)
+    static __device__ __forceinline__ uint32_t uv(const pixels8 &o, int i, half2 magnitudes)
     {
         half2 factors = pair(look_up<direction_to_nv12, uint32_t>(
             offsetof(direction_cuda_colours, uv), 2 * o.direction[i]));
@@ -96,7 +96,7 @@ struct direction_to_nv12 {
     }
 
     // U and V of pixels `i` and `i` + 2.
-    static __device__ __forceinline__ uint32_t chroma(const octet &o, int i)
+    static __device__ __forceinline__ uint32_t chroma(const pixels8 &o, int i)
     {
         half2 two = pair(o.magnitudes[pair_of(i)]);
 
@@ -104,7 +104,7 @@ struct direction_to_nv12 {
     }
 
     template <bool VECTOR>
-    __device__ __forceinline__ void store(const direction_cuda &p, bool even, const octet &o)
+    __device__ __forceinline__ void store(const direction_cuda &p, bool even, const pixels8 &o)
     {
         uint32_t words[WORDS];
 
@@ -150,7 +150,7 @@ struct direction_to_rgb3 {
     }
 
     // Red, green and blue of pixel `i`.
-    static __device__ __forceinline__ uint32_t pixel(const octet &o, int i)
+    static __device__ __forceinline__ uint32_t pixel(const pixels8 &o, int i)
     {
         uint32_t colour = look_up<direction_to_rgb3, uint32_t>(
             offsetof(direction_cuda_colours, rgb), 2 * o.direction[i]);
@@ -179,7 +179,7 @@ struct direction_to_rgb3 {
     }
 
     template <bool VECTOR>
-    __device__ __forceinline__ void store(const direction_cuda &p, bool, const octet &o)
+    __device__ __forceinline__ void store(const direction_cuda &p, bool, const pixels8 &o)
     {
         uint32_t pixels[PIXELS], words[3 * WORDS];
 
