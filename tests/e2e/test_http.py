@@ -352,6 +352,16 @@ def test_who_asks_without_pause_is_answered_and_takes_a_share(serve, watch):
     server.assert_accounted(viewer)
 
 
+def test_long_texts_come_packed_to_clients_that_unpack_them(serve):
+    server = serve(tls=False)
+    plain = curl(server, path="/v1/config/schema", scheme="http")
+    packed = curl(server, "-w", "%{size_download}", "--compressed", path="/v1/config/schema", scheme="http").stdout
+    refused = curl(server, "-D", "-", "-o", "/dev/null", "-H", "Accept-Encoding: gzip;q=0", path="/v1/config/schema", scheme="http")
+    size = len(plain.stdout)
+    assert packed.startswith(plain.stdout) and 4 * int(packed[size:]) < size
+    assert f"Content-Length: {size}" in refused.stdout and "Content-Encoding" not in refused.stdout
+
+
 def curl_as(server, user, path):
     return curl(server, "-k", "--digest", "-u", f"{user}:pass", path=path).stdout
 

@@ -2,13 +2,15 @@
 
 #include "daemon/common/json_members.h"
 
+#include <gio/gio.h>
 #include <glib-unix.h>
 #include <poll.h>
 #include <string.h>
 
 #define ALLOWED "allowed: "
 #define RETRY_AFTER_S "5"
-#define BLOCK_BYTES 16384 // that a stream is asked for at once, if there is room for them
+#define PACKED_FROM_BYTES 8192 // smaller texts are sent as they are
+#define BLOCK_BYTES 16384      // that a stream is asked for at once, if there is room for them
 
 static const struct http_header common[] = {
     {MHD_HTTP_HEADER_CACHE_CONTROL, "no-store"},
@@ -67,10 +69,48 @@ CONTROL_RESULT http_reply_bytes(struct MHD_Connection *connection, unsigned stat
     return send_response(connection, status, content_type, headers, count, response);
 }
 
+// Whether it says that it unpacks gzip. Weights are not looked at but for a refusal.
+static bool takes_gzip(struct MHD_Connection *connection)
+{
+    const char *encodings =
+        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT_ENCODING);
+    const char *word = encodings ? strstr(encodings, "gzip") : NULL;
+
+    return word && !g_str_has_prefix(word, "gzip;q=0") && !g_str_has_prefix(word, "gzip; q=0");
+}
+
+// RFC 1952. NULL: it does not get smaller.
+static void *pack(const char *text, size_t size, size_t *ret_size)
+{
+    g_autoptr(GZlibCompressor) gzip = g_zlib_compressor_new(G_ZLIB_COMPRESSOR_FORMAT_GZIP, -1);
+    g_autofree char *packed = g_malloc(size);
+    gsize read = 0, written = 0;
+
+    if (g_converter_convert(G_CONVERTER(gzip), text, size, packed, size, G_CONVERTER_INPUT_AT_END,
+                            &read, &written, NULL) != G_CONVERTER_FINISHED) {
+        return NULL;
+    }
+    *ret_size = written;
+    return g_steal_pointer(&packed);
+}
+
 CONTROL_RESULT control_reply(struct MHD_Connection *connection, unsigned status,
                              const char *content_type, char *text)
 {
-    return http_reply_bytes(connection, status, content_type, NULL, 0, text, strlen(text));
+    static const struct http_header headers[] = {
+        {MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip"},
+        {MHD_HTTP_HEADER_VARY, MHD_HTTP_HEADER_ACCEPT_ENCODING},
+    };
+    size_t size = strlen(text), packed_size;
+    void *packed =
+        size >= PACKED_FROM_BYTES && takes_gzip(connection) ? pack(text, size, &packed_size) : NULL;
+
+    if (!packed) {
+        return http_reply_bytes(connection, status, content_type, NULL, 0, text, size);
+    }
+    g_free(text);
+    return http_reply_bytes(connection, status, content_type, headers, ARRAY_LENGTH(headers),
+                            packed, packed_size);
 }
 
 static void add_text(JsonBuilder *builder, const char *name, const char *text)

@@ -14,7 +14,8 @@ struct http_header {
     const char *name, *value;
 };
 
-// Replies with `text`, which it takes over and g_free()s.
+// Replies with `text`, which it takes over and g_free()s; by gzip to clients that take it, if it is
+// long.
 CONTROL_RESULT control_reply(struct MHD_Connection *connection, unsigned status,
                              const char *content_type, char *text);
 // The same for `size` bytes, which it takes over and g_free()s, and `count` headers more.
