@@ -162,6 +162,15 @@ def test_file_of_users_may_be_nobody_elses(doctor, tmp_path):
     assert verdict == "failed" and text.startswith(f"{users}:1: ")
 
 
+def test_clips_need_a_file_system_that_takes_them(doctor, tmp_path):
+    assert doctor().of("clips") == ("info", "no camera is recorded")
+    cameras = [daemon.camera(record={"mode": "always"})]
+    verdict, text = doctor(cameras, storage={"path": f"{tmp_path}/not/there/yet"}).of("clips")
+    assert verdict == "ok" and text.startswith(f"{tmp_path}/not/there/yet, ") and text.endswith(" free")
+    verdict, text = doctor(cameras, storage={"path": "/proc/clips"}).of("clips")
+    assert verdict == "failed" and text.startswith("/proc/clips: /proc cannot be written: set storage.path")
+
+
 def test_socket_of_something_else_fails(doctor, tmp_path):
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(str(tmp_path / "other.sock"))  # nobody listens

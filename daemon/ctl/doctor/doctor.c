@@ -257,12 +257,13 @@ static bool examine(const char *config_path, enum doctor_style style)
         void (*check)(struct doctor *doctor);
         bool configured; // looks at what the configuration says
     } checks[] = {
-        {check_configuration, false},      {doctor_check_control, false},
-        {doctor_check_service, false},     {doctor_check_rtsp, true},
-        {doctor_check_certificate, true},  {doctor_check_users, true},
-        {doctor_check_board, false},       {doctor_check_gpu, false},
-        {doctor_check_confinement, false}, {doctor_check_memory, false},
-        {doctor_check_encoders, false},    {doctor_check_cameras, true},
+        {check_configuration, false},     {doctor_check_control, false},
+        {doctor_check_service, false},    {doctor_check_rtsp, true},
+        {doctor_check_certificate, true}, {doctor_check_users, true},
+        {doctor_check_clips, true},       {doctor_check_board, false},
+        {doctor_check_gpu, false},        {doctor_check_confinement, false},
+        {doctor_check_memory, false},     {doctor_check_encoders, false},
+        {doctor_check_cameras, true},
     };
     struct doctor doctor = {.config_path = config_path, .report = doctor_report_new(style)};
 

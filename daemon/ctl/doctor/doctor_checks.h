@@ -41,6 +41,7 @@ void doctor_check_control(struct doctor *doctor);     // what the running edged 
 void doctor_check_rtsp(struct doctor *doctor);        // elements, address and port
 void doctor_check_certificate(struct doctor *doctor); // of encrypted connections
 void doctor_check_users(struct doctor *doctor);       // the file of those who may watch
+void doctor_check_clips(struct doctor *doctor);       // where they are recorded to
 void doctor_check_board(struct doctor *doctor);       // what is chosen, by whom; its heat
 void doctor_check_gpu(struct doctor *doctor);         // driver, kernels, self-tests, memory
 // Part of it: a Jetson's encoders with frames of its own memory, and in which way they take them.

@@ -1,15 +1,18 @@
 // The machine: which board it is, and each choice that may depend on it with where it comes from
-// (built in, the board's profile, or the configuration); its memory; and what its kernel has to
-// confine a camera process with.
+// (built in, the board's profile, or the configuration); its memory; the file system of the clips;
+// and what its kernel has to confine a camera process with.
 #include "board/heat.h"
 #include "daemon/camera/encoder_elements.h"
 #include "daemon/common/confine.h"
+#include "daemon/ctl/client.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
 #include "kernels/gpu/gpu_block.h"
 
 #include <glib.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 
 #define USER "edged.conf"
 #define FRAMES_KEPT 14 // by a camera, and by each of its views, at most
@@ -249,4 +252,57 @@ void doctor_check_memory(struct doctor *doctor)
                    "%.0f MiB, frames take %.0f MiB when all views are watched", available, needed);
     }
     check_lockable(doctor, needed);
+}
+
+static bool records(const struct config *config)
+{
+    bool recorded = false;
+
+    for (size_t i = 0; i < config->camera_count; i++) {
+        recorded |= config->cameras[i].record.mode != CONFIG_RECORD_OFF;
+    }
+    return recorded;
+}
+
+// The file system that has the folder, or will have it.
+static void check_clip_folder(struct doctor *doctor, const char *path)
+{
+    g_autofree char *folder = g_strdup(path);
+    struct statvfs found = {0};
+
+    while (statvfs(folder, &found) < 0 && strcmp(folder, "/") != 0) {
+        char *parent = g_path_get_dirname(folder);
+
+        g_free(folder);
+        folder = parent;
+    }
+    if (found.f_flag & ST_RDONLY || found.f_blocks == 0) {
+        doctor_say(doctor, DOCTOR_FAILED, "clips",
+                   "%s: %s cannot be written: set storage.path to a folder on a disk", path,
+                   folder);
+    } else {
+        g_autofree char *left = g_format_size((guint64)found.f_bavail * found.f_frsize);
+
+        doctor_say(doctor, DOCTOR_OK, "clips", "%s, %s free", path, left);
+    }
+}
+
+void doctor_check_clips(struct doctor *doctor)
+{
+    JsonObject *recorder = doctor->status ? get_object(doctor->status, "recorder") : NULL;
+    const char *path = doctor->config->storage.path;
+    const char *error = recorder ? get_string(recorder, "error") : "";
+
+    if (!records(doctor->config)) {
+        doctor_say(doctor, DOCTOR_INFO, "clips", "no camera is recorded");
+    } else if (*error) {
+        doctor_say(doctor, DOCTOR_FAILED, "clips",
+                   "%s: mend it, edged tries again by itself; or set storage.path", error);
+    } else if (!*path) {
+        doctor_say(doctor, DOCTOR_OK, "clips",
+                   "in the folder clips beside what else edged keeps, /var/lib/edged for the "
+                   "service");
+    } else {
+        check_clip_folder(doctor, path);
+    }
 }
