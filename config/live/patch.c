@@ -275,7 +275,7 @@ static int read_place(struct reader *reader, const struct config_place *place)
                                  : fail(reader, -EINVAL, "got no object, allowed: an object");
     }
     if (!key->remote) {
-        return fail(reader, -EPERM, "may not be changed over the network, only in the file");
+        return fail(reader, -EPERM, "can only be changed in the file");
     }
     if (!is_list) {
         return read_leaf(reader);

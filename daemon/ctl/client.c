@@ -234,7 +234,7 @@ static int read_head(const struct client *client, struct client_wire *wire,
     }
     head[used] = 0;
     if (count == 0 || sscanf(head, "HTTP/1.%*1[01] %3d", &status) != 1) {
-        return error_set(error, -EPROTO, "%s: what listens there speaks no HTTP: is it edged?",
+        return error_set(error, -EPROTO, "%s: what listens there speaks no HTTP: is it edged, and not https?",
                          client->place.name);
     }
     return status;
@@ -294,19 +294,19 @@ static const char *find_hint(const struct client *client, int status)
         return "";
     }
     return client->place.token ? ": it does not know this token"
-                               : ": give a token by --token-file or in " CLIENT_TOKEN_VARIABLE;
+                               : "; give a token by --token-file or in " CLIENT_TOKEN_VARIABLE;
 }
 
-// Says what edged does of a request that it refuses: the sentence of its JSON, or all of it.
+// Says why edged refuses a request: the sentence of its JSON, or the status and all of its reply.
 static int refused(const struct client *client, int status, const char *body, struct error *error)
 {
     g_autoptr(JsonObject) reply = NULL;
-    const char *sentence =
-        client_parse(body, NULL, &reply) == 0 ? get_string(reply, "error") : body;
+    const char *sentence = client_parse(body, NULL, &reply) == 0 ? get_string(reply, "error") : "";
+    g_autofree char *unknown = g_strdup_printf("status %d: %s", status, body);
 
-    return error_set(error, status == 503 ? -EAGAIN : -EINVAL,
-                     "%s: edged answers with status %d: %.300s%s", client->place.name, status,
-                     sentence, find_hint(client, status));
+    return error_set(error, status == 503 ? -EAGAIN : -EINVAL, "%s: edged answers: %.300s%s",
+                     client->place.name, *sentence ? sentence : unknown,
+                     find_hint(client, status));
 }
 
 static int ask(const struct client *client, const char *method, const char *page, const char *json,

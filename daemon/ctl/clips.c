@@ -142,12 +142,38 @@ static void print_table(JsonArray *list)
         table_add(table, "%s", size);
         table_add(table, "%s", cause);
     }
-    if (clips) {
-        table_print(table, stdout);
-    } else {
-        puts("there are no clips");
-    }
+    table_print(table, stdout);
     table_free(table);
+}
+
+// Says that there are none; an error if there is no such camera either. A camera that is gone from
+// the configuration may still have clips.
+static int say_none(const struct client *client, const char *camera, struct error *error)
+{
+    _cleanup_(cleanup_free) char *body = NULL;
+    g_autoptr(JsonParser) parser = json_parser_new();
+    g_autoptr(GString) names = g_string_new(NULL);
+    int r = camera ? client_get(client, "/v1/cameras", error, &body) : 0;
+
+    if (r < 0) {
+        return r;
+    }
+    if (body && json_parser_load_from_data(parser, body, -1, NULL)) {
+        JsonArray *cameras = json_node_get_array(json_parser_get_root(parser));
+
+        for (guint i = 0; i < json_array_get_length(cameras); i++) {
+            const char *name = get_string(json_array_get_object_element(cameras, i), "name");
+
+            camera = camera && strcmp(camera, name) == 0 ? NULL : camera;
+            g_string_append_printf(names, "%s\"%s\"", i ? ", " : "", name);
+        }
+    }
+    if (camera) {
+        return error_set(error, -ENOENT, "no camera \"%s\" and no clips of one; cameras: %s",
+                         camera, names->str);
+    }
+    puts("there are no clips");
+    return 0;
 }
 
 static int list_clips(const struct client *client, const struct clips_options *options,
@@ -173,6 +199,8 @@ static int list_clips(const struct client *client, const struct clips_options *o
         g_autofree char *text = json_text(root, true);
 
         puts(text);
+    } else if (json_array_get_length(list) == 0) {
+        return say_none(client, options->camera, error);
     } else {
         print_table(list);
     }

@@ -98,11 +98,12 @@ static void print_recorder(JsonObject *status)
     if (get_string(recorder, "error")[0]) {
         printf(", %s", get_string(recorder, "error"));
     }
-    if (json_object_has_member(recorder, "clips")) {
+    if (get_number(recorder, "free_bytes") > 0) {
         g_autofree char *bytes = g_format_size((guint64)get_number(recorder, "clip_bytes"));
         g_autofree char *left = g_format_size((guint64)get_number(recorder, "free_bytes"));
 
-        printf(", %.0f clips of %s, %s free", get_number(recorder, "clips"), bytes, left);
+        printf(", %.0f clips and %.0f being written, %s, %s free", get_number(recorder, "clips"),
+               get_number(recorder, "open_clips"), bytes, left);
     }
     putchar('\n');
 }

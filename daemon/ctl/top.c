@@ -254,7 +254,7 @@ static void draw_summary(FILE *file, JsonObject *shown)
     fprintf(file, "edged %s, up %d h %02d min, %d viewer%s", get_string(shown, "version"),
             (int)(minutes / 60), (int)(minutes % 60), viewers, viewers == 1 ? "" : "s");
     if (is_known(shown, "front_cpu_percent")) {
-        fprintf(file, ", front %.1f%% CPU", get_number(shown, "front_cpu_percent"));
+        fprintf(file, ", front process %.1f%% CPU", get_number(shown, "front_cpu_percent"));
     }
     if (is_known(shown, "celsius")) {
         fprintf(file, ", %.1f C", get_number(shown, "celsius"));

@@ -226,6 +226,9 @@ def test_edgectl_lists_keeps_deletes_and_exports(served, recorder, tmp_path):
     assert [clip["id"] for clip in told] == [*range(1299, 19, -1)]
     assert len(json.loads(edgectl(served, "--json"))) == 100
     assert edgectl(served, "--from", "2030-01-01T00:00:00Z") == b"there are no clips\n"
+    assert edgectl(served, "--camera", "front", "--from", "2030-01-01T00:00:00Z") == b"there are no clips\n"
+    assert 'no camera "fron" and no clips of one; cameras: "front"' in edgectl(
+        served, "--camera", "fron", status=1)
     assert json.loads(edgectl(served, "show", "7")) == ask(served, "/v1/clips/7")[2]
     edgectl(served, "keep", "5", "9")
     edgectl(served, "unkeep", "7")

@@ -92,7 +92,7 @@ def test_status_and_metrics_show_the_recorder_and_what_is_recorded(edged, tmp_pa
     assert status["recorder"]["state"] == "ready" and status["recorder"]["open_clips"] == 1
     assert {mount["view"]: mount["recorded"] for mount in status["mounts"]} == {"edges": "off", "plain": "always"}
     shown = edgectl(server, "status")
-    assert re.search(r"^recorder: ready, \d+ clips of [\d.]+.[kM]?B, [\d.]+.GB free$", shown, re.M)
+    assert re.search(r"^recorder: ready, \d+ clips and 1 being written, [\d.]+.[kM]?B, [\d.]+.GB free$", shown, re.M)
     assert "/front/plain is recorded (always), so it is computed all the time\n" in shown
     metrics = dict(re.findall(r"^(edged_recorder_\w+) (\S+)$", server.http_get("/metrics"), re.M))
     assert metrics["edged_recorder_ready"] == "1" and metrics["edged_recorder_lost_units_total"] == "0"
