@@ -234,7 +234,8 @@ static int read_head(const struct client *client, struct client_wire *wire,
     }
     head[used] = 0;
     if (count == 0 || sscanf(head, "HTTP/1.%*1[01] %3d", &status) != 1) {
-        return error_set(error, -EPROTO, "%s: what listens there speaks no HTTP: is it edged, and not https?",
+        return error_set(error, -EPROTO,
+                         "%s: what listens there speaks no HTTP: is it edged, and not https?",
                          client->place.name);
     }
     return status;
@@ -305,8 +306,7 @@ static int refused(const struct client *client, int status, const char *body, st
     g_autofree char *unknown = g_strdup_printf("status %d: %s", status, body);
 
     return error_set(error, status == 503 ? -EAGAIN : -EINVAL, "%s: edged answers: %.300s%s",
-                     client->place.name, *sentence ? sentence : unknown,
-                     find_hint(client, status));
+                     client->place.name, *sentence ? sentence : unknown, find_hint(client, status));
 }
 
 static int ask(const struct client *client, const char *method, const char *page, const char *json,
