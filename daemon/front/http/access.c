@@ -162,7 +162,7 @@ CONTROL_RESULT access_refuse(const struct http_request *request,
                                    "too many wrong passwords came from there; try again later");
     default:
         return control_refuse(request->connection, MHD_HTTP_FORBIDDEN,
-                              "this user, or this address, may not");
+                              "this user may not do that, or not from this address");
     }
 }
 

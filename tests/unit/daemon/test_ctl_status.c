@@ -241,7 +241,7 @@ TEST(test_replies_that_are_no_good_are_told_apart, setup, teardown)
     } bad[] = {
         {"", "speaks no HTTP", -EPROTO},
         {"SSH-2.0-OpenSSH_9.2\r\n\r\n", "speaks no HTTP", -EPROTO},
-        {"HTTP/1.1 404 Not Found\r\n\r\n{\"error\": \"no such page\"}", "status 404: no such page",
+        {"HTTP/1.1 404 Not Found\r\n\r\n{\"error\": \"no such page\"}", "answers: no such page",
          -EINVAL},
         {"HTTP/1.1 404 Not Found\r\n\r\nnowhere", "status 404: nowhere", -EINVAL},
         {"HTTP/1.1 503 Service Unavailable\r\n\r\nfull", "status 503: full", -EAGAIN},
