@@ -35,8 +35,8 @@ struct record_storage {
     char path[RECORD_PATH_SIZE];
 };
 
-// RECORD_TRACK: a view is fed from now on, or is fed with other settings. RECORD_TRACK_END, without
-// payload: it is not any more; an open clip is closed.
+// RECORD_TRACK: from now on a view is fed, or is fed with other settings. RECORD_TRACK_END, without
+// payload: it is fed no longer, and its open clip is closed.
 struct record_track {
     char camera[RECORD_NAME_SIZE], view[RECORD_NAME_SIZE];
     uint32_t mode;  // enum record_mode
@@ -157,10 +157,9 @@ struct record_clips {
 // RECORD_BYTES: `size` bytes follow.
 struct record_bytes {
     uint32_t request;
-    int32_t
-        error; // a negative errno (-ENOENT, -EBUSY, -EIO, -ETIMEDOUT: the storage is slow), or 0
-    uint64_t total; // bytes of the whole
-    uint32_t size;  // fewer than asked for at the end alone
+    int32_t error;  // 0 or a negative errno: -ENOENT, -EBUSY, -EIO, -ETIMEDOUT (a slow storage)
+    uint64_t total; // bytes of the whole file
+    uint32_t size;  // fewer than asked for only at the end of it
     uint32_t reserved;
 };
 

@@ -1,7 +1,7 @@
-// Goes on with a file of which mp4_writer.h wrote the beginning, and that was never finished: finds
-// out how many of its fragments are whole, and makes a writer that has them in its table.
+// Continues a file that mp4_writer.h has begun and that was never finished: finds out how many of
+// its fragments are whole, and makes a writer that has them in its table.
 //
-// It reads what that writer writes and nothing else. Damaged files are safe to read.
+// It reads only files of that writer. Damaged files are safe to read.
 #pragma once
 
 #include "daemon/mp4/mp4_writer.h"

@@ -1,9 +1,10 @@
-// All clips: which there are, how they grow, and what becomes of them. Everything that touches the
-// disk is a job for a thread; the archive says what came of it.
+// The archive has all clips: it begins them, writes them, deletes those that have to go, and
+// answers questions about them. It hands everything that touches the disk to a thread as a job, and
+// tells the result by its events.
 //
-// It is in one of three states (enum record_state). When the storage fails it stops: all clips that
-// are open are given up, and the folder is opened again every ARCHIVE_RETRY_NS, which also makes
-// clips whole that did not get that far. Main loop only.
+// It is in one of three states (enum record_state). When the storage fails, the archive stops: it
+// gives up all open clips, and tries to open the folder again every ARCHIVE_RETRY_NS. Opening the
+// folder also finishes the clips that were given up. Main loop only.
 #pragma once
 
 #include "daemon/recorder/growing_file.h"
@@ -14,36 +15,39 @@
 struct archive;
 
 struct archive_events {
-    void (*stopped)(void *context);                                 // open clips are to be ended
-    void (*state)(void *context);                                   // of archive_report()
+    void (*stopped)(void *context); // the storage failed; the owners of open clips end them
+    void (*state)(void *context);   // archive_report() has another state to tell
     void (*clip)(void *context, const struct recording *recording); // it was begun, or changed
 };
 
 struct archive *archive_new(const struct archive_events *events, void *context);
-// Waits until what was begun is written. Takes NULL.
+// Waits until all jobs for the disk are done. Takes NULL.
 void archive_free(struct archive *archive);
 
-// The first call opens the folder, later ones change limits alone. False: it is another folder.
+// The first call opens the folder; later calls change only the limits. False: they name another
+// folder, which takes a restart.
 bool archive_configure(struct archive *archive, const struct record_storage *storage);
 // Once a second.
 void archive_tick(struct archive *archive);
 void archive_report(struct archive *archive, struct record_state_report *ret_report);
 bool archive_is_open(const struct archive *archive);
-// What would be deleted now if `limits` were the limits.
+// Counts the clips, and their bytes, that would be deleted now if `limits` were in force.
 void archive_try(struct archive *archive, const struct record_storage *limits, uint64_t *ret_clips,
                  uint64_t *ret_bytes);
 
-// Growing clips. archive_begin() gives a copy of `recording` an id and a file; NULL: the storage is
-// not ready. *ret_recording is the archive's, and may be changed until archive_finish().
+// Growing clips. archive_begin() copies `recording` and gives the copy an id and a file; NULL: the
+// storage is not ready. *ret_recording is that copy. The archive owns it; the caller may change it
+// until archive_finish().
 struct growing_file *archive_begin(struct archive *archive, const struct recording *recording,
                                    const struct mp4_video *video, struct recording **ret_recording);
-// Takes the fragment. -ENOBUFS: the disk is so far behind that it was dropped, and counted.
+// Takes over the fragment, and writes it. -ENOBUFS: the disk is ARCHIVE_WAITING_MAX behind, so the
+// fragment was dropped and counted as lost.
 int archive_append(struct archive *archive, struct growing_file *file, struct fragment *fragment);
 void archive_finish(struct archive *archive, struct growing_file *file);
 void archive_count_lost(struct archive *archive, uint64_t units);
-// Tells of a clip by `clip` of the events.
+// Calls the event `clip` for it.
 void archive_announce(struct archive *archive, const struct recording *recording);
-// Takes `payload`, whose JPEG begins at `offset`.
+// Writes a clip's picture. Takes over `payload`, in which the JPEG begins at `offset`.
 void archive_put_picture(struct archive *archive, uint64_t id, uint8_t *payload, size_t offset,
                          size_t size);
 
@@ -53,12 +57,12 @@ const struct recording *archive_find(const struct archive *archive, uint64_t id)
 // whose struct recording are borrowed.
 GPtrArray *archive_list(const struct archive *archive, const struct record_list *question);
 
-// Called with the result of what was asked: 0 or a negative errno.
+// Called with the result of a change: 0 or a negative errno.
 typedef void archive_answer(void *context, uint32_t request, int result);
 void archive_change(struct archive *archive, uint64_t id, enum record_action action,
                     uint32_t request, archive_answer *answer, void *context);
 
-// `bytes` are borrowed, `total` is the size of the whole.
+// `bytes` are borrowed; `total` is the size of the whole file.
 typedef void archive_bytes(void *context, uint32_t request, int result, const uint8_t *bytes,
                            size_t size, uint64_t total);
 void archive_read(struct archive *archive, const struct record_read *question,

@@ -1,13 +1,13 @@
-// Which clips there are in the folder: `index.jsonl` there, a line of JSON a clip, and what lies in
-// the folder. The file only saves reading every clip at a start. The names of the files are what
-// counts: a clip that is not in the index is read and added, a line without a file is dropped, and
-// whether a clip is kept and has a picture is what its files' names say.
+// The catalog finds out which clips are in the folder. `index.jsonl` has a line of JSON for each,
+// which only saves opening every clip at a start. If index and folder differ, the folder is right:
+// a clip that the index lacks is read and added, a line whose file is gone is dropped, and the
+// files' names say whether a clip is kept and has a picture.
 //
-// A full file system is no error here: clips can still be deleted, and what could not be written is
-// written at another start.
+// A full file system is no error here, because clips can still be deleted. An index that could not
+// be written is written at the next start.
 //
-// The first line says what identifies the folder, and the next id, so that ids grow even if the
-// newest clips were deleted. For the disk thread alone.
+// The first line of the index has a mark that identifies the folder, and the next id, so that ids
+// grow even if the newest clips were deleted. For the disk thread alone.
 #pragma once
 
 #include "daemon/recorder/storage.h"
@@ -20,12 +20,13 @@ struct catalog {
     GPtrArray *clips; // owned, of struct recording, by growing id
     uint64_t next_id;
     char mark[CATALOG_MARK_SIZE]; // no other folder has it
-    unsigned recovered;           // clips that were made whole now
+    unsigned recovered;           // clips that a crash had left open, and that are finished now
 };
 
-// Reads the index and the folder, makes clips whole that are not, and writes the index anew if it
-// says something else. `mark` is that of the folder that was open before, "" at first; another one
-// is refused with -ESTALE. Else a negative errno, with its sentence in `error`.
+// Reads the index and the folder, finishes clips that were left open, and writes the index again if
+// it was not right. `mark` is that of the folder that was open before, or "" for the first; a
+// folder with another mark is refused with -ESTALE. Other errors are what the file system says,
+// with a sentence in `error`.
 int catalog_load(struct storage *storage, const char *mark, struct error *error,
                  struct catalog *ret_catalog);
 void catalog_finish(struct catalog *catalog); // takes zeros

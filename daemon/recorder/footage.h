@@ -1,13 +1,13 @@
-// What one view shows: the newest seconds of it in memory, from a key frame on, and the clip that
-// is made of it now, if one is.
+// The footage of one view: its newest seconds in memory, from a key frame on, and the clip that is
+// being made of it, if there is one.
 //
-// A clip begins with the last key frame before the time that was asked for, out of memory, and ends
-// when all that asked for it is over. One that gets longer than max_clip ends with a key frame, and
-// the next one begins with that. Events that come while a clip is open prolong it.
+// A clip begins, out of memory, with the last key frame before the time that was asked for. It ends
+// when every event and signal that asked for it is over; events that begin meanwhile prolong it. A
+// clip that reaches max_clip ends at the next key frame, with which the next clip begins.
 //
-// A gap (NO SIGNAL, lost units, a front that went) ends the clip of an event; a clip of
-// RECORD_ALWAYS goes on behind it, unless nothing has come for FOOTAGE_SILENT_NS. What memory holds
-// may have gaps.
+// A gap (NO SIGNAL, lost units, a front that has ended) ends the clip of an event. A clip of
+// RECORD_ALWAYS goes on after the gap, unless nothing has come for FOOTAGE_SILENT_NS. The footage
+// in memory may have gaps too.
 //
 // Main loop only. Nothing here touches the disk.
 #pragma once
@@ -15,13 +15,13 @@
 #include "daemon/recorder/archive.h"
 
 #define FOOTAGE_SILENT_NS (10 * NS_PER_S)
-// More than was asked for is kept, because an event is noticed after it has begun.
+// So much more than before_s is kept in memory, because an event is noticed after it has begun.
 #define FOOTAGE_NOTICED_NS (3 * NS_PER_S)
 #define FOOTAGE_BYTES_MAX (64u << 20) // of all views, in memory
 
 struct footage;
 
-// All views of a recorder. Embedded; begins with zeros and `archive`.
+// All views of a recorder. Embedded.
 struct footage_pool {
     struct archive *archive;
     GPtrArray *views; // of struct footage
@@ -34,14 +34,15 @@ void footage_pool_init(struct footage_pool *pool, struct archive *archive);
 void footage_pool_finish(struct footage_pool *pool);
 // Once a second.
 void footage_pool_tick(struct footage_pool *pool);
-// The storage has failed, all clips are given up; or nobody feeds the views any more.
+// The storage has failed: forgets all open clips.
 void footage_pool_give_up_clips(struct footage_pool *pool);
+// The front has gone: nobody feeds the views any more.
 void footage_pool_disconnect(struct footage_pool *pool);
 
 // The view that has this number on the connection. NULL: there is none.
 struct footage *footage_find(const struct footage_pool *pool, uint32_t number);
-// A view is fed from now on, under that number, or is fed with other settings. One of that name
-// that was fed before goes on with what it has. False: its names are none.
+// From now on a view is fed under that number, or with other settings. A view of the same name that
+// was fed before keeps its footage. False: camera or view has a name that none can have.
 bool footage_set(struct footage_pool *pool, uint32_t number, const struct record_track *settings);
 // Ends its clip and forgets it.
 void footage_remove(struct footage_pool *pool, struct footage *footage);
@@ -49,9 +50,10 @@ void footage_remove(struct footage_pool *pool, struct footage *footage);
 // Takes `payload`, a struct record_unit with an access unit behind it.
 void footage_take(struct footage *footage, uint8_t *payload, size_t size);
 void footage_take_event(struct footage *footage, const struct record_event *event);
-// A signal from outside, `duration_ns` as in struct record_trigger. Returns the id of the clip, 0:
-// none can be begun.
+// A signal from outside, `duration_ns` as in struct record_trigger. footage_start() returns the id
+// of the clip, or 0 if none can be begun; footage_stop() that of the open clip, or
+// 0.
 uint64_t footage_start(struct footage *footage, int64_t duration_ns);
 uint64_t footage_stop(struct footage *footage);
-// The clip that shows a moment: the open one, or the last. 0: none.
+// The id of the clip that shows a moment, which is the open one or the last. 0: none.
 uint64_t footage_clip_at(const struct footage *footage, int64_t captured_ns);

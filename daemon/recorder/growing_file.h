@@ -1,15 +1,15 @@
-// A clip's video while it is written: fragmented MP4 that plays up to its last whole fragment
-// wherever the power fails, then a plain file (daemon/mp4/mp4_writer.h). Its line of JSON stands in
-// the file's note from the beginning on.
+// The file of a clip while it is written. It is fragmented MP4, which plays up to its last whole
+// fragment wherever the power fails; at the end it becomes a plain MP4 file
+// (daemon/mp4/mp4_writer.h). The clip's line of JSON is in the file's note from the beginning on.
 //
-// What touches the disk is for the disk thread alone.
+// Functions that touch the disk are for the disk thread alone.
 #pragma once
 
 #include "daemon/mp4/mp4_writer.h"
 #include "daemon/recorder/storage.h"
 
-#define FRAGMENT_NS NS_PER_S // a fragment is not longer, unless a picture is
-#define NOTE_SIZE 1024u      // more than any line of JSON takes
+#define FRAGMENT_NS NS_PER_S // the longest fragment, unless one picture lasts longer
+#define NOTE_SIZE 1024u      // more than the longest line of JSON
 
 // An access unit as it came from the front.
 struct footage_unit {
@@ -43,19 +43,20 @@ void growing_file_free(struct growing_file *file);
 // Makes the file. 0 or a negative errno, as the others. After an error the others do nothing and
 // return it again.
 int growing_file_begin(struct growing_file *file);
-// Appends, and syncs where the last time was long enough ago.
+// Appends the fragment. Syncs the file if the last sync is 1 s ago, or 5 s for RECORD_ALWAYS.
 int growing_file_append(struct growing_file *file, const struct fragment *fragment);
-// Makes it whole and gives it its name. `recording` is all that is known of it now.
+// Turns it into a plain file and gives it its name. `recording` is what is known of the clip now
+// that it is over.
 int growing_file_finish(struct growing_file *file, const struct recording *recording);
 
-// Makes a file whole that a power cut or a failing disk has left, with what it has of whole
-// fragments. `recording` is what its name says; *ret_recording all that is known. -ENODATA: it has
-// no whole fragment; else what the file system says.
+// Finishes a file that a power cut or a failing disk has left open, with its whole fragments.
+// `recording` is what its name says, *ret_recording also what its note says. -ENODATA: it has no
+// whole fragment; other errors are what the file system says.
 int growing_file_recover(struct storage *storage, const struct recording *recording,
                          struct recording *ret_recording);
 
-// Reads what the note of a finished file says, to `recording`, which says where it is. False: it is
-// no file of the recorder.
+// Reads the note of a finished file into `recording`, which says where the file is. False: it is no
+// file of the recorder.
 bool growing_file_read_note(const struct storage *storage, struct recording *recording);
 
 uint64_t growing_file_id(const struct growing_file *file); // of its clip; any thread

@@ -1,4 +1,4 @@
-// The clips that there are, in memory, by growing id. Main loop only.
+// The list of all clips in memory, by growing id. Main loop only.
 #pragma once
 
 #include "daemon/recorder/recording.h"
@@ -13,7 +13,7 @@ struct library {
 void library_init(struct library *library);
 void library_finish(struct library *library);
 
-// A copy of `recording` with the next id, which is the library's.
+// Adds a copy of `recording` with the next id, and returns it; the library owns it.
 struct recording *library_add(struct library *library, const struct recording *recording);
 // NULL: there is none.
 struct recording *library_find(const struct library *library, uint64_t id);

@@ -1,12 +1,13 @@
 // A clip as the recorder knows it, and where its files lie below the folder of all clips:
 //
 //   camera/view/2026-11-27/081503.120Z-event-17.mp4        17 is its id
-//   camera/view/2026-11-27/081503.120Z-event-17.keep.mp4   it is kept
-//   camera/view/2026-11-27/081503.120Z-event-17.mp4.part   it grows, or did when the power failed
+//   camera/view/2026-11-27/081503.120Z-event-17.keep.mp4   the same clip while it is kept
+//   camera/view/2026-11-27/081503.120Z-event-17.mp4.part   while it grows, or after a power cut
 //   camera/view/2026-11-27/081503.120Z-event-17.jpg        its picture
 //
 // The place follows from the names, the beginning, the kind and the id, so it is never stored. All
-// else is in a line of JSON, which the index has, and the file itself for when the index is lost.
+// other facts are in a line of JSON. The index has that line; so does the file itself, in case the
+// index is lost.
 #pragma once
 
 #include "daemon/link/record.h"
@@ -22,10 +23,10 @@ struct recording {
     uint64_t id, event; // as in struct record_clip
     int64_t start_wall_ns, end_wall_ns, asked_wall_ns;
     uint64_t bytes, gap_ns;
-    float peak;
+    float peak; // the largest share of a region that moved, 0..1
     bool is_open, is_kept, is_always, is_triggered, has_picture;
     bool is_dated;             // the clock could be trusted when it began
-    bool is_closing;           // it is open, and will be made whole
+    bool is_closing;           // it is open, and is being finished
     bool is_leaving;           // it is being deleted
     const char *camera, *view; // interned, as the next one
     const char *regions;       // their names, with '/' in between; ""

@@ -1,7 +1,7 @@
-// The folder of all clips, and every way in which files in it are touched. No symbolic link below
-// it is followed, and nothing but the recorder's own names is opened or deleted there.
+// The folder of all clips. Every file in it is opened, renamed and deleted by these functions,
+// which follow no symbolic link below the folder and touch only names that are the recorder's own.
 //
-// All of it may block for as long as the disk does: for the disk threads alone.
+// All of them may block for as long as the disk does: for the disk threads alone.
 #pragma once
 
 #include "config/base.h"
@@ -13,8 +13,8 @@
 
 struct storage;
 
-// Opens the folder, or makes it, and tries whether it can be written. An error is what the file
-// system says.
+// Opens the folder, making it if need be, and tries whether it can be written. Errors are what the
+// file system says, with a sentence in `error`.
 int storage_open(const char *path, struct error *error, struct storage **ret_storage);
 // Any thread may take and give back references.
 struct storage *storage_ref(struct storage *storage);
@@ -22,7 +22,8 @@ void storage_unref(struct storage *storage); // takes NULL
 
 // The folder itself, borrowed.
 int storage_folder(const struct storage *storage);
-// Bytes of the file system, and those that are free for the recorder. 0 or a negative errno.
+// The size of the file system in bytes, and how many are free for the recorder. 0 or a negative
+// errno.
 int storage_space(const struct storage *storage, uint64_t *ret_free, uint64_t *ret_total);
 
 // Opens a file of a clip; `flags` as for open(). With O_CREAT its folders are made as well.
@@ -34,9 +35,9 @@ int storage_publish(const struct storage *storage, const struct recording *recor
 // Writes or replaces its picture.
 int storage_put_picture(const struct storage *storage, const struct recording *recording,
                         const uint8_t *jpeg, size_t size);
-// Keeps the clip (`keep`) or no longer: renames its file.
+// Renames the clip's file to the name of one that is kept, or back.
 int storage_keep(const struct storage *storage, const struct recording *recording, bool keep);
-// Deletes its files, and folders that are empty then. No error if they are gone.
+// Deletes its files, and the folders that are empty after that. Files that are gone are no error.
 int storage_remove(const struct storage *storage, const struct recording *recording);
 
 // Calls `visit` for each file of the recorder below the folder, with all that its place says;

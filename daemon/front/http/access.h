@@ -5,11 +5,11 @@
 // clients on this machine read; to change something a program needs a token and a person opens the
 // link that `edgectl page` prints. auth = "none" lets everybody read.
 //
-// A browser may send a request because a page of somebody else's tells it to. So without users only
-// requests to a loopback address or "localhost" are answered, because any other name may be made to
-// lead here; and a change that a browser asks for has to come from a page of this server's, which
-// the headers Origin and Sec-Fetch-Site tell. A request with neither of them and no cookie comes
-// from a program.
+// A browser may send a request because a page of another site tells it to. There are two guards.
+// Without users only requests to a loopback address or "localhost" are answered, because any other
+// name can be made to resolve to this machine. And a browser may change something only from a page
+// of this server, which the headers Origin and Sec-Fetch-Site show. A request with neither of them
+// and no cookie comes from a program.
 #pragma once
 
 #include "daemon/front/account/sessions.h"
@@ -33,15 +33,15 @@ struct http_access {
 // section 4.1.3.2).
 void access_name_cookie(struct http_access *access, int port);
 
-// Replies 400, 401, 403 or 429 to a request that may not be done by who sends it, and sets
-// *ret_refused. `role` is the least that may ask, or ACCESS_EVERYBODY. Who the client is stands in
-// the request's login then; for ACCESS_EVERYBODY only the cookie is looked at. `changes`: the
-// request is to change something.
+// Replies 400, 401, 403 or 429 to a request whose sender may not make it, and sets *ret_refused.
+// `role` is the least that may ask, or ACCESS_EVERYBODY, for which only the cookie is looked at.
+// Afterwards the request's login says who the client is. `changes`: the request would change
+// something.
 CONTROL_RESULT access_check(const struct http_access *access, enum config_role role, bool changes,
                             const struct http_request *request, bool *ret_refused);
-// What the client of an allowed request may watch.
+// The role of the client of an allowed request, which says what it may watch.
 enum config_role access_role(const struct http_access *access, const struct http_request *request);
-// Whether it may do what wants an operator.
+// Whether the client may do what takes an operator.
 bool access_can_change(const struct http_access *access, const struct http_request *request);
 // The session of a request's cookie; NULL: it has none. Borrowed until the next call.
 const struct account_login *access_session(const struct http_access *access,

@@ -2,8 +2,8 @@
 // Its route is called again with each answer, and goes on where it was: it asks the next question,
 // or replies.
 //
-// A clip belongs to those who may watch its view; if the view is configured no more, to
-// administrators. To all others it is not there.
+// A clip is shown to those who may watch its view; if that view is no longer configured, to
+// administrators. For all others it does not exist.
 #pragma once
 
 #include "daemon/front/http/http_call.h"

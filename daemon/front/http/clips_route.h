@@ -1,10 +1,10 @@
-// Clips over HTTP: their list, one of them, and what is done with it. Their bytes are
-// clip_file.h's.
+// Clips over HTTP: their list, the facts of one, keeping, deleting and recording. clip_file.h sends
+// their video and pictures.
 #pragma once
 
 #include "daemon/front/http/http_call.h"
 
-// GET /v1/clips: the newest first; none: there are no more.
+// GET /v1/clips: a list, the newest first; with ?before=ID the older ones, until the list is empty.
 CONTROL_RESULT clips_route_list(struct http_call *call);
 CONTROL_RESULT clips_route_show(struct http_call *call);   // GET /v1/clips/{id}
 CONTROL_RESULT clips_route_change(struct http_call *call); // PATCH

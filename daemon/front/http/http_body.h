@@ -1,4 +1,4 @@
-// What stands in the body of a request. Anybody may send one, so nothing in it is trusted.
+// Reads the body of a request. Anybody may send one, so nothing in it is trusted.
 #pragma once
 
 #include "config/base.h"

@@ -13,8 +13,8 @@ struct live_request;
 struct recorder;
 struct stream;
 
-// Of the configuration: its values, its table of keys, what was set over the file, and
-// where every value is from.
+// What describe_config tells: the values, the table of keys, the settings that differ from the
+// file, or all settings with the place that each comes from.
 enum control_config {
     CONTROL_CONFIG_VALUES,
     CONTROL_CONFIG_SCHEMA,

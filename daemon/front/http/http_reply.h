@@ -1,8 +1,8 @@
 // Replies to HTTP requests: whole texts, errors, and streams that go on until somebody ends them.
 //
 // All but the streams return what a handler of libmicrohttpd returns: MHD_NO, which closes the
-// connection, where there is no memory. Every reply may not be stored by anybody, is not to be
-// guessed the type of, and may be loaded by pages of the same origin alone.
+// connection, where there is no memory. The headers of every reply forbid caches to store it,
+// browsers to guess its type, and pages of other origins to load it.
 #pragma once
 
 #include "daemon/front/http/http_server.h"
@@ -42,17 +42,17 @@ CONTROL_RESULT control_refuse_with(struct MHD_Connection *connection, unsigned s
 // Replies 405; `allowed` is a literal: "GET, HEAD".
 CONTROL_RESULT control_refuse_method(struct MHD_Connection *connection, const char *allowed);
 
-// A reply that goes on. While there is nothing to send its connection is suspended, which costs
-// nothing, and only its end is waited for. A client that does not read is hung up on by the
-// server's time limit.
+// A reply that goes on. While there is nothing to send, its connection is suspended: it costs
+// nothing, and only the client's hanging up is noticed. A client that does not read is disconnected
+// by the server's time limit.
 struct http_stream;
 
-#define HTTP_STREAM_END (-1)    // all is said
-#define HTTP_STREAM_BROKEN (-2) // the client is hung up on, so that it notices
+#define HTTP_STREAM_END (-1)    // the reply is complete
+#define HTTP_STREAM_BROKEN (-2) // it cannot be completed: the connection is closed, to show it
 
 struct http_stream_source {
-    // Writes up to `size` bytes; 0: there is nothing now, and http_stream_wake() follows. Or one of
-    // the two above.
+    // Writes up to `size` bytes and returns how many; 0: there is nothing now, and
+    // http_stream_wake() follows; or one of the two above.
     ssize_t (*produce)(void *context, char *buffer, size_t size);
     // The reply is over, however it ended: the stream is gone when this returns.
     void (*release)(void *context);
@@ -68,8 +68,8 @@ struct http_head {
     uint64_t size; // of the body in bytes; 0: it is not known, and its end is the reply's
 };
 
-// Begins one, or replies 503 where as many go on as may. *ret_stream is borrowed, until `release`,
-// which is called after an error and a refusal as well; these leave it as it is.
+// Begins one, or replies 503 if the server has as many as it may. *ret_stream is borrowed, until
+// `release`, which is called after an error and a refusal as well; these leave it as it is.
 CONTROL_RESULT http_stream_begin(struct http_server *server, struct MHD_Connection *connection,
                                  const struct http_head *head,
                                  const struct http_stream_source *source,
@@ -87,8 +87,8 @@ CONTROL_RESULT http_wait(struct http_server *server, const struct http_request *
 // the request is new.
 void *http_take_waiting(const struct http_request *request);
 
-// From now on `end` is called with the source's context when edged stops, by http_streams_stop();
-// the reply is then to end soon, by HTTP_STREAM_END. Without it a reply ends with its server.
+// Has `end` called with the source's context when edged stops, by http_streams_stop(); the source
+// should then soon return HTTP_STREAM_END. A reply without it ends with its server.
 void http_stream_set_end(struct http_stream *stream, void (*end)(void *context));
 void http_streams_stop(const struct http_server *server);
 // Lets every stream of the server send what it has and end: MHD_stop_daemon() takes no suspended

@@ -2,9 +2,9 @@
 //
 // It runs in its external epoll mode: its epoll fd and its next timeout make one GSource, so that
 // every callback runs on the main loop and sees the front between two events. A client has 10 s
-// from its connect, the TLS handshake included, or from its last reply, to a whole request. Where
-// all connections are taken, or all of an address (of IPv6, a /64), a newcomer takes the place of
-// one that has sent no request, and then of one between two requests.
+// to send a whole request, from its connect (the TLS handshake included) or from its last reply. If
+// all connections are taken, or all of an address (of IPv6, a /64), a new one replaces one that has
+// sent no request, or else one between two requests.
 //
 // The server takes a fifth of the main loop's time at most, however fast clients ask.
 #pragma once
@@ -29,7 +29,7 @@
 
 struct http_server;
 
-// What a request waits for whose reply is not known yet; see http_wait(). All 0: for nothing.
+// What is waited for by a request whose reply is not known yet; see http_wait(). All 0: nothing.
 struct http_waiting {
     void (*drop)(void *context); // called where the request ends without a reply
     void *context;
@@ -41,8 +41,8 @@ struct http_request {
     const char *uri;                   // as the request line has it
     const struct sockaddr *peer;       // NULL: by a unix socket
     struct account_login *login;       // of the connection, for account_check()
-    // Ends in a 0 that is not counted. Of a body larger than HTTP_BODY_MAX_BYTES only so much is
-    // there, and the size tells.
+    // Ends in a 0 that body_size does not count. A larger body than HTTP_BODY_MAX_BYTES is cut off
+    // there; body_size is the size of all of it.
     const char *body;
     size_t body_size;
     struct http_waiting *waiting;
@@ -55,8 +55,8 @@ struct http_handler {
     CONTROL_RESULT (*refuse)(void *context, const struct http_request *request, bool *ret_refused);
     // Called once the request is complete, with its body; once more after a wait.
     CONTROL_RESULT (*reply)(void *context, const struct http_request *request);
-    // Asked once a second of each client whose reply goes on: whether it may. Else it is hung up
-    // on.
+    // Whether a reply may go on. Called once a second for each that does; if false, the client is
+    // disconnected.
     bool (*may_go_on)(void *context, const struct account_login *login);
     void *context;
 };
@@ -82,8 +82,8 @@ void http_server_limit(struct http_server *server, unsigned connections,
 void http_server_wake(const struct http_server *server);
 // Accepts no more connections and gives up the socket. Connections that there are go on.
 void http_server_stop_listening(struct http_server *server);
-// Hangs up on clients of which a request was allowed before, and which by `account` may not do any
-// more what `role` may, or what their own role could.
+// Disconnects clients with an allowed request if by `account` they now may less than `role`, or
+// less than their own role.
 void http_server_hang_up_strangers(const struct http_server *server, const struct account *account,
                                    enum config_role role);
 // The replies that go on (http_reply.h), of struct http_stream; the server's.

@@ -1,4 +1,4 @@
-// Logging in by a browser: what becomes of a password, a link, and a cookie.
+// Logging in by a browser: a password or a link becomes a cookie.
 #pragma once
 
 #include "daemon/front/http/http_call.h"

@@ -1,9 +1,9 @@
-// JPEGs of views over HTTP: one, or one after the other, as programs expect them that know cameras
-// by two URLs. Both take ?camera=, ?view= and ?scale=; by default it is the first view that who
-// asks may watch, at its full size.
+// JPEGs of views over HTTP, a single one or a stream of them, for programs that know a camera by
+// these two URLs. Both take ?camera=, ?view= and ?scale=; without them they show the first view
+// that the client may watch, at full size.
 //
-// A view that nobody watches is computed for them. While there is no picture, because the camera
-// brings none, the reply is 503: the slate is not a picture of the camera.
+// A view that nobody watches is computed for them. While the camera delivers no picture the reply
+// is 503, because NO SIGNAL is not a picture of the camera.
 #pragma once
 
 #include "daemon/front/http/http_call.h"

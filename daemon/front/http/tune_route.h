@@ -1,5 +1,5 @@
-// POST /v1/tune: reads what is asked for, and replies with a line of JSON for each thing that is
-// known, until the tune is over. A client that hangs up ends it.
+// POST /v1/tune: reads what is asked for, and replies with a line of JSON for each step and result
+// of the tune, until it is over. A client that hangs up ends the tune.
 #pragma once
 
 #include "daemon/front/http/http_call.h"

@@ -1,10 +1,10 @@
 // The front's end of the link to edged-recorder, the process that keeps clips: connects to it or
 // starts it, tells it the storage's settings, and carries units and questions to it.
 //
-// As a service it connects to the socket that $EDGED_RECORDER names, which systemd holds; otherwise
-// it starts the program itself and ends it with itself. It does so when it is wanted, by
-// recorder_want() or the first question, and again, with a pause, when the recorder has ended.
-// The link never blocks: what the recorder does not take waits in the readers' rings
+// As a service edged connects to the socket that $EDGED_RECORDER names, which systemd holds.
+// Otherwise it starts the program, which ends together with edged. It does so when the recorder is
+// first needed, by recorder_want() or a question, and again after a pause if the recorder has
+// ended. The link never blocks: what the recorder does not take waits in the readers' rings
 // (front/record/tracks.h). Main loop only.
 #pragma once
 
@@ -16,10 +16,10 @@
 
 struct recorder;
 
-// What a message of the recorder that belongs to a question is handed to, in order; `message` is
-// NULL when no answer will come: the recorder is gone or cannot be had, or did not answer in 5 s.
-// Its size is checked, and texts in it end in NUL. Returns true when more is expected (RECORD_CLIPS
-// with `more`); after false it is not called again.
+// Called with each message that answers a question, in order. `message` is NULL if no answer will
+// come, because the recorder is gone, cannot be started, or did not answer in 5 s. Its size is
+// checked, and texts in it end in NUL. Returns true if more is expected (RECORD_CLIPS with `more`);
+// after false it is not called again.
 typedef bool recorder_answer(void *context, const struct link_message *message);
 
 // What it tells the front.
@@ -38,14 +38,14 @@ struct recorder *recorder_new(const struct recorder_events *events);
 void recorder_free(struct recorder *recorder);
 // Closes the link, upon which a process that it has started closes its clips and ends.
 void recorder_stop(struct recorder *recorder);
-// No process that it has started is there.
+// Whether no process runs that it has started.
 bool recorder_is_stopped(const struct recorder *recorder);
 
 // Takes over what the configuration says of storage.
 void recorder_configure(struct recorder *recorder, const struct config *config);
 // What it says: where clips are kept and how many. Borrowed.
 const struct record_storage *recorder_storage(const struct recorder *recorder);
-// Whether it is to be there although nobody asks anything.
+// Says whether the recorder has to run even while nobody asks it anything.
 void recorder_want(struct recorder *recorder, bool wanted);
 
 // Sends a question: one of RECORD_LIST, _FIND, _READ, _TRIGGER, _CHANGE, _TRIAL with its struct,
@@ -60,7 +60,7 @@ void recorder_forget(struct recorder *recorder, uint32_t request);
 // Sends to the recorder without an answer. Errors are those of link_send(), -ENOTCONN.
 int recorder_send(struct recorder *recorder, enum link_type type, uint32_t view,
                   const struct iovec *pieces, int count);
-// What it said last; NULL: nothing, it is not there. Borrowed until the main loop goes on.
+// Its newest report; NULL: it is not running. Borrowed until the main loop goes on.
 const struct record_state_report *recorder_state(const struct recorder *recorder);
-// Why it is not there, a sentence; "": it is there, or nobody has wanted it. Borrowed.
+// A sentence that says why it is not running; "": it runs, or was never needed. Borrowed.
 const char *recorder_fault(const struct recorder *recorder);
