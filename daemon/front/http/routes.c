@@ -157,7 +157,7 @@ static const struct http_route {
     {"GET", "/login", ACCESS_EVERYBODY, login_by_address, "logs a browser in, and goes on to /"},
     {"POST", "/v1/login", ACCESS_EVERYBODY, login_by_form, "user and password for a cookie"},
     {"POST", "/v1/logout", ACCESS_EVERYBODY, login_end, "ends the cookie"},
-    {"GET", "/v1/session", ACCESS_EVERYBODY, login_session, "JSON: who asks, and what he may"},
+    {"GET", "/v1/session", ACCESS_EVERYBODY, login_session, "JSON: who asks, and what they may do"},
     {"GET", "/v1/page-link", CONFIG_ROLE_VIEWER, login_link,
      "JSON: the address of the page, for the control socket alone"},
     {"GET", "/v1/readyz", CONFIG_ROLE_VIEWER, reply_readiness,

@@ -20,7 +20,7 @@ export function noteEvent(events, told) {
   event.endedMs = told.event === "motion_ended" ? Date.parse(told.time) : null;
 }
 
-// The last `spanS` seconds, with a bar from each `startedMs` to its `endedMs`, null: it goes on. `onclick`: of a bar.
+// A lane of the last `spanS` seconds. Each bar is {startedMs, endedMs, onclick}; `endedMs` is null while it goes on.
 export function lane(bars, spanS, nowMs) {
   const svg = draw("svg", {class: "lane", viewBox: `0 0 ${spanS} 1`, preserveAspectRatio: "none", "aria-hidden": "true"});
   for (const {startedMs, endedMs, onclick} of bars) {
@@ -32,7 +32,7 @@ export function lane(bars, spanS, nowMs) {
   return svg;
 }
 
-// What moves now, since before the page was opened if no event says so.
+// The bars of a region. If it moves and no event says so, the motion began before the page was opened.
 function regionBars(events, moving, nowMs) {
   return moving && !events.some(event => !event.endedMs) ? [{startedMs: nowMs - 3000}, ...events] : events;
 }

@@ -74,7 +74,7 @@ export class Changes {
     }
   }
 
-  // All in one; of what is in something that was removed since, nothing.
+  // All changes in one patch, without those in something that was removed since.
   async keep() {
     const kept = {};
     for (const {path} of this.done.filter(each => dig(this.config, each.path.slice(0, -1)))) {
@@ -91,7 +91,7 @@ function title(name, unit) {
   return [words[0].toUpperCase() + words.slice(1), unit === words || unit === "factor" ? "" : unit ?? ""];
 }
 
-// The beginning, and the rest where somebody asks for it.
+// The first sentence of a text, and the rest on request.
 function explain(id, description = "") {
   const end = description.slice(12).search(/[.:;] [A-Za-z]/) + 12;
   return make("small", {id}, end < 12 ? description : make("details", {},
@@ -155,20 +155,20 @@ function control(field, value, change) {
   if (field.type === "array") {
     return pair(value, field, change);
   }
-  // What is dragged changes many times, so it has to cost nothing.
+  // A slider that is dragged changes a key many times, so each change has to cost nothing.
   const isSlider = field["x-cost"] === "frame" && field.type !== "string" && field.minimum !== undefined &&
     field.maximum !== undefined && typeof (value ?? 0) === "number";
   return (isSlider ? slider : text)(field, value ?? field.default, change);
 }
 
-// Whether a key means anything beside what the object is: a threshold for a view that has one.
+// Whether a key has an effect in this object: a threshold has one only in some kinds of view.
 function isUsed(field, values) {
   return Object.entries(field["x-used-by"] ?? {}).every(([key, words]) => words.includes(values[key]));
 }
 
 const isPair = field => field.type === "array" && field.maxItems === 2 && field.items?.type === "integer";
 
-// A line of the form: name, what a change costs, what sets it, what it means.
+// A line of the form: the key's name, what a change costs, its control, and its explanation.
 function line(path, field, value, changes, may) {
   const id = `field-${path.join("-")}`;
   const [name, unit] = title(path.at(-1), field["x-unit"]);

@@ -39,7 +39,7 @@ function actions(changed) {
   return make("div", {class: "row actions"}, undo, keep, line);
 }
 
-// A form that is made anew where a change makes others of its fields mean something.
+// A form that is built again after a change that gives or takes other fields their meaning.
 function settings(path) {
   const place = make("div");
   const build = () => {
@@ -69,7 +69,7 @@ function showSettings(tab, title, path, before = () => []) {
   fields.build();
 }
 
-// The fields are made anew beneath a search, which stays.
+// The search for faster blocks stays in place when the fields beneath it are built again.
 function showKernels(tab) {
   showSettings(tab, "How the GPU cuts up its work", ["kernels"], fields => [tuner(() => {
     changes = new Changes(state.config, changes.tell);

@@ -11,16 +11,16 @@ import {ask} from "./api.js";
 
 const HEADER = 16;
 const RECORD = {configuration: 1, unit: 2, status: 3, event: 4};
-// A frame is not drawn if it is so much older than the newest one that came, or took so much longer to here than the
-// quickest one: after a pause of the page what waited comes first. If all take longer for SLOW_MS, none is late.
+// A frame is late, and not drawn, if it is LATE_US older than the newest one that came, or took SLOWER_US longer to
+// arrive than the quickest one: after a pause old frames come first. If all are slow for SLOW_MS, none counts as late.
 const LATE_US = 50000;
 const SLOWER_US = 80000;
 const SLOW_MS = 3000;
 const BEHIND_US = 3e6;   // a decoder that is too slow goes on with the next key frame
 const RETRY_MS = 1000;
 const JPEG_MS = 66;      // from one JPEG to the next, at least
-// Views at once, by each way; the others come as JPEGs, one after the other. Browsers open six connections to a
-// server, and those of views must leave some to what a person does.
+// How many views at once each way shows; further ones come as JPEGs, one after the other. Browsers open six
+// connections to a server, and views must leave some of them for what a person does.
 const MOST = {webcodecs: 16, mse: 3, jpeg: 4};
 const CODECS = {h264: "avc1.42e01f", h265: "hvc1.1.6.L93.B0"};
 // MSE, in seconds: how far behind the newest picture it plays, from where on it jumps instead of hurrying, and what
@@ -36,9 +36,9 @@ function nowUs() {
   return (performance.timeOrigin + performance.now()) * 1000;
 }
 
-// How far the server's clock is ahead of this one, in microseconds: 0 on the server's own machine, else by five
-// questions, of which that with the shortest way counts. The browser's own times of a request are taken, as a
-// script is told of its reply late.
+// How far the server's clock is ahead of this one, in microseconds: 0 on the server's own machine, else the answer of
+// the quickest of five requests. The times are those that the browser notes of a request, because a script hears of
+// a reply late.
 async function clockOffsetUs() {
   if (["localhost", "127.0.0.1", "[::1]"].includes(location.hostname)) {
     return 0;
@@ -394,7 +394,7 @@ async function playSource(picture, signal, offsetUs, playing) {
   playing();
   try {
     for (;;) {
-      // A ManagedMediaSource says when it wants none. What is not read meanwhile edged skips, up to a key frame.
+      // A ManagedMediaSource says when it wants no data. What is not read meanwhile edged skips, up to a key frame.
       if (source.streaming === false) {
         await once(source, "startstreaming", signal);
       }
