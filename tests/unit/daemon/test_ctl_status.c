@@ -143,7 +143,7 @@ TEST(test_tables_show_cameras_errors_and_mounts, setup, teardown)
         "certificate: SHA-256 3F:A0, until 2033-05-18\n"
         "board: GPU-therm 98.5 C, power mode 15W, GPU 84% at 306 of 612 MHz, slowed down by "
         "gpu-throttle-alert\n"
-        "recorder: ready, 1234 clips of 56.8\u00a0GB, 98.8\u00a0GB free\n"
+        "recorder: ready, 1234 clips and 2 being written, 56.8\u00a0GB, 98.8\u00a0GB free\n"
         "\n"
         "CAMERA  STATE      BACKEND     FPS   FRAMES  DROPPED  PATH\n"
         "front   live       CUDA sm_87  29.5  1000    3        "
