@@ -140,13 +140,15 @@ char *recording_line(const struct recording *recording)
 static bool read_regions(const char *text, struct recording *recording)
 {
     char name[RECORD_NAME_SIZE];
-    int length;
+    int length = 0; // stays 0 if the second quote is missing
 
     recording->regions = "";
-    while (sscanf(text, "\"%39[^\"]\"%n", name, &length) == 1 && schema_name_rule.accepts(name)) {
+    while (sscanf(text, "\"%39[^\"]\"%n", name, &length) == 1 && length &&
+           schema_name_rule.accepts(name)) {
         recording_add_region(recording, name);
         text += length;
         text += *text == ',';
+        length = 0;
     }
     return g_str_has_prefix(text, "]}");
 }
