@@ -283,6 +283,11 @@ static void take_catalog(struct archive *archive, struct archive_job *job)
         log_notice("made %u clips whole that were open when the recorder or the power failed",
                    catalog->recovered);
     }
+    if (catalog->ignored) {
+        log_warning("left %u files alone that are named like clips: they are copies of others, or "
+                    "cannot be read",
+                    catalog->ignored);
+    }
 }
 
 static void open_done(struct disk_job *disk_job)

@@ -10,7 +10,8 @@
 
 #define INDEX_NAME "index.jsonl"
 #define NEW_INDEX_NAME "index.jsonl.part"
-#define STALE_LINES_MAX 1000u // more than there are clips, before the index is written anew
+#define INDEX_SIZE_MAX (256 << 20) // a larger one is read as an empty one
+#define STALE_LINES_MAX 1000u      // more than there are clips, before the index is written anew
 
 // What lies in the folder, and what the index says, while both are compared.
 struct catalog_load {
@@ -45,7 +46,7 @@ static void read_first_line(const char *line, struct catalog *catalog)
 
     if (sscanf(line, "{\"folder\":\"%36[0-9a-f-]\",\"next_id\":%llu}", catalog->mark, &next_id) ==
         2) {
-        catalog->next_id = next_id;
+        catalog->next_id = next_id <= RECORDING_ID_MAX ? next_id : 1;
     }
 }
 
@@ -73,13 +74,17 @@ static void read_lines(struct catalog_load *load, FILE *file)
 // A missing index is an empty one.
 static int read_index(struct catalog_load *load)
 {
-    int fd = openat(storage_folder(load->storage), INDEX_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = openat(storage_folder(load->storage), INDEX_NAME,
+                    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+    struct stat about;
 
     if (!file) {
         return errno == ENOENT ? 0 : -errno;
     }
-    read_lines(load, file);
+    if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size <= INDEX_SIZE_MAX) {
+        read_lines(load, file);
+    }
     int r = ferror(file) ? -EIO : 0;
     fclose(file);
     return r;
@@ -90,11 +95,10 @@ static int write_index(const struct catalog_load *load)
     const struct catalog *catalog = &load->catalog;
     g_autoptr(GString) text = g_string_new(NULL);
     int folder = storage_folder(load->storage);
-    _cleanup_(cleanup_close) int fd =
-        openat(folder, NEW_INDEX_NAME, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0640);
+    _cleanup_(cleanup_close) int fd = storage_create(folder, NEW_INDEX_NAME);
 
     if (fd < 0) {
-        return -errno;
+        return fd;
     }
     g_string_printf(text, "{\"folder\":\"%s\",\"next_id\":%" PRIu64 "}\n", catalog->mark,
                     catalog->next_id);
@@ -115,7 +119,8 @@ int catalog_add(const struct storage *storage, const struct recording *recording
     g_autofree char *line = recording_line(recording);
     g_autofree char *text = g_strconcat(line, "\n", NULL);
     _cleanup_(cleanup_close) int fd =
-        openat(storage_folder(storage), INDEX_NAME, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+        openat(storage_folder(storage), INDEX_NAME,
+               O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
     if (fd < 0) {
         return -errno;
@@ -160,6 +165,8 @@ static int visit(void *context, const struct recording *found, enum recording_fi
     return 0;
 }
 
+// What is no part of a clip, and one that its sector does not give any more, are left alone: the
+// others count.
 static int recover(struct catalog_load *load)
 {
     for (guint i = 0; i < load->parts->len; i++) {
@@ -176,19 +183,39 @@ static int recover(struct catalog_load *load)
             load->unknown++;
             add_clip(load, &recording);
         }
-        if (r < 0) {
+        if (r == -EROFS) {
             return r;
         }
+        load->catalog.ignored += r < 0;
         load->catalog.next_id = MAX(load->catalog.next_id, part->id + 1);
     }
     return 0;
+}
+
+// Of clips with one id, which a copied folder makes, the one that the index names is the clip. The
+// files of the others are left alone.
+static void drop_copies(struct catalog_load *load)
+{
+    GPtrArray *clips = load->catalog.clips;
+
+    g_ptr_array_sort(clips, compare_ids);
+    for (guint i = 1; i < clips->len;) {
+        const struct recording *before = clips->pdata[i - 1], *clip = clips->pdata[i];
+        const struct recording *line = g_hash_table_lookup(load->lines, &clip->id);
+
+        if (before->id != clip->id) {
+            i++;
+            continue;
+        }
+        g_ptr_array_remove_index(clips, line && recording_is_same(line, clip) ? i - 1 : i);
+        load->catalog.ignored++;
+    }
 }
 
 static void match_pictures(struct catalog_load *load)
 {
     GPtrArray *clips = load->catalog.clips;
 
-    g_ptr_array_sort(clips, compare_ids);
     g_ptr_array_sort(load->pictures, compare_ids);
     for (guint i = 0, at = 0; i < load->pictures->len; i++) {
         const struct recording *picture = load->pictures->pdata[i];
@@ -219,6 +246,7 @@ static int load_all(struct catalog_load *load, const char *mark, struct error *e
     }
     r = r ? r : storage_walk(load->storage, visit, load);
     r = r ? r : recover(load);
+    drop_copies(load);
     match_pictures(load);
     if (r == 0 && (load->unknown || load->line_count > catalog->clips->len + STALE_LINES_MAX)) {
         r = write_index(load);

@@ -21,6 +21,7 @@ struct catalog {
     uint64_t next_id;
     char mark[CATALOG_MARK_SIZE]; // no other folder has it
     unsigned recovered;           // clips that a crash had left open, and that are finished now
+    unsigned ignored;             // files that look like a clip and are none, or a copy of another
 };
 
 // Reads the index and the folder, finishes clips that were left open, and writes the index again if

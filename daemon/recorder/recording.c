@@ -45,6 +45,11 @@ void recording_file_name(const struct recording *recording, enum recording_file 
              recording->is_kept && file == RECORDING_VIDEO ? ".keep" : "", suffixes[file]);
 }
 
+static bool is_id(uint64_t id)
+{
+    return id > 0 && id <= RECORDING_ID_MAX;
+}
+
 // The rest of a name behind the id.
 static bool read_suffix(const char *rest, struct recording *recording,
                         enum recording_file *ret_file)
@@ -81,7 +86,7 @@ bool recording_read_name(const char *day, const char *name, struct recording *re
     recording.is_always = strcmp(kind, "always") == 0;
     // Numbers can be written in several ways, of which this is the recorder's.
     recording_file_name(&recording, *ret_file, again);
-    if (strcmp(name, again) != 0 || recording.id == 0) {
+    if (strcmp(name, again) != 0 || !is_id(recording.id)) {
         return false;
     }
     recording_day(&recording, again);
@@ -163,7 +168,7 @@ bool recording_read_line(const char *line, struct recording *ret_recording)
                &recording.id, camera, view, always, triggered, dated, &recording.event,
                &recording.start_wall_ns, &recording.end_wall_ns, &recording.asked_wall_ns,
                &recording.bytes, &recording.gap_ns, &recording.peak, &length) != 13 ||
-        !length || !recording.id || !schema_name_rule.accepts(camera) ||
+        !length || !is_id(recording.id) || !schema_name_rule.accepts(camera) ||
         !schema_name_rule.accepts(view) || recording.end_wall_ns < recording.start_wall_ns ||
         recording.start_wall_ns < 0 || !(recording.peak >= 0 && recording.peak <= 1) ||
         !read_regions(line + length, &recording)) {

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define RECORDING_ID_MAX (UINT64_C(1) << 53) // what a number in JSON holds; a greater one is no id
 #define RECORDING_DAY_SIZE 16
 #define RECORDING_FILE_SIZE 64
 

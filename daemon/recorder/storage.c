@@ -37,15 +37,21 @@ int storage_write(int fd, const uint8_t *bytes, size_t size, uint64_t offset)
     return 0;
 }
 
+int storage_create(int folder, const char *name)
+{
+    unlinkat(folder, name, 0);
+    int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
+    return fd < 0 ? -errno : fd;
+}
+
 // Whether the folder takes files. A file system that is full does, once clips are deleted.
 static int try_to_write(int folder)
 {
     static const uint8_t bytes[TRIAL_SIZE];
-    _cleanup_(cleanup_close) int fd =
-        openat(folder, TRIAL_FILE, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    _cleanup_(cleanup_close) int fd = storage_create(folder, TRIAL_FILE);
 
     if (fd < 0) {
-        return errno == ENOSPC ? 0 : -errno;
+        return fd == -ENOSPC ? 0 : fd;
     }
     int r = storage_write(fd, bytes, sizeof bytes, 0);
     if (r == 0 && fsync(fd) < 0) {
@@ -195,9 +201,9 @@ int storage_put_picture(const struct storage *storage, const struct recording *r
     }
     recording_file_name(recording, RECORDING_PICTURE, name);
     recording_file_name(recording, RECORDING_PICTURE_PART, part);
-    fd = openat(day, part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0640);
+    fd = storage_create(day, part);
     if (fd < 0) {
-        return -errno;
+        return fd;
     }
     int r = storage_write(fd, jpeg, size, 0);
     r = r ? r : checked(fdatasync(fd));
@@ -252,7 +258,9 @@ static int each_name(int folder, int (*visit)(void *context, int folder, const c
 
     if (!names) {
         cleanup_close(&folder);
-        return folder == -ENOTDIR || folder == -ELOOP || folder == -ENOENT ? 0 : -EIO;
+        return folder == -ENOTDIR || folder == -ELOOP || folder == -ENOENT || folder == -EACCES
+                   ? 0
+                   : -EIO;
     }
     // cppcheck-suppress readdirCalled // nobody else reads this folder's stream
     while (r >= 0 && (errno = 0, entry = readdir(names))) {

@@ -22,6 +22,9 @@ void storage_unref(struct storage *storage); // takes NULL
 
 // The folder itself, borrowed.
 int storage_folder(const struct storage *storage);
+// Makes the empty file `name` of `folder` in the place of what has that name. A descriptor to write
+// or a negative errno.
+int storage_create(int folder, const char *name);
 // The size of the file system in bytes, and how many are free for the recorder. 0 or a negative
 // errno.
 int storage_space(const struct storage *storage, uint64_t *ret_free, uint64_t *ret_total);

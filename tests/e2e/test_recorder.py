@@ -1,9 +1,11 @@
 """edged-recorder, fed by a front that is a test: what clips have in them, how they are found, what
 becomes of them."""
 
-import pytest
-
+import os
+import shutil
 import time
+
+import pytest
 
 from recorder_front import ALWAYS, DELETE, FRAME_NS, GROUP, KEEP, Front, Video
 
@@ -123,6 +125,65 @@ def test_a_lost_or_broken_index_is_made_again(tmp_path, video):
     index.write_text(text)
     with Front(folder) as front:
         assert fill(front, video, past(40), 1)[0]["id"] == before[0]["id"] + 2
+
+
+def nest_an_index(folder, clip):
+    (folder / "index.jsonl").write_text('{"folder":"' + "a" * 36 + '","next_id":9}\n' + "[" * 10**6 + "\n")
+
+
+def end_the_ids(folder, clip):
+    (folder / "index.jsonl").write_text('{"folder":"' + "a" * 36 + f'","next_id":{2**64 - 1}}}\n')
+
+
+def put_a_pipe(folder, clip):
+    (folder / "index.jsonl").unlink()
+    os.mkfifo(folder / "index.jsonl")
+
+
+def put_a_link(folder, clip):
+    (clip.parent / "000000.000Z-event-99.mp4.part").symlink_to("/etc/hostname")
+
+
+def put_a_folder(folder, clip):
+    (clip.parent / "000000.000Z-event-99.mp4.part").mkdir()
+
+
+def number_too_high(folder, clip):
+    shutil.copy(clip, clip.parent / f"000000.000Z-event-{2**64 - 2}.mp4")
+
+
+@pytest.mark.parametrize("harm", [nest_an_index, end_the_ids, put_a_pipe, put_a_link, put_a_folder, number_too_high])
+def test_what_somebody_put_into_the_folder_stops_nothing(tmp_path, video, harm):
+    folder = tmp_path / "clips"
+    with Front(folder) as front:
+        fill(front, video, past(200), clips=1)
+        before = front.list()
+        path, = front.files()
+    harm(folder, path)
+    with Front(folder) as front:
+        front.track(1)
+        front.wait_ready()
+        assert front.list() == before
+        fill(front, video, past(100), clips=1)
+        assert len(front.list()) == 2
+
+
+def test_of_a_copied_clip_the_one_in_the_index_counts_and_the_copy_is_left_alone(tmp_path, video):
+    folder = tmp_path / "clips"
+    with Front(folder) as front:
+        fill(front, video, past(200), clips=1)
+        clip, = front.list()
+        assert front.change(clip["id"], KEEP)["error"] == 0
+        path, = front.files()
+    copy = folder / "another" / path.relative_to(folder / "front")
+    copy.parent.mkdir(parents=True)
+    shutil.copy(path, copy)
+    with Front(folder) as front:
+        front.track(1)
+        front.wait_ready()
+        assert [one["camera"] for one in front.list()] == ["front"]
+        assert front.change(clip["id"], DELETE)["error"] == 0
+        assert not path.exists() and copy.exists()
 
 
 def test_a_killed_recorder_loses_seconds_and_what_it_has_is_made_whole(tmp_path, video):
