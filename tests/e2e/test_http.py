@@ -387,7 +387,7 @@ def test_each_role_is_shown_the_cameras_that_it_may_watch(edged, tmp_path):
         if path != "/v1/events?camera=safe":  # which goes on
             assert "safe" in curl_as(server, "otto", path).replace("camera=safe", ""), path
         seen = curl_as(server, "vera", path)
-        assert "plan" not in seen and "safe" not in seen.replace('camera \\"safe\\"', ""), path
+        assert "plan" not in seen and "safe" not in seen.replace('no \\"safe\\"', ""), path
     assert "/safe/edges" in server.http_get("/v1/status")  # the control socket stays whole
     # A reload takes effect at once, also for pages that are kept for a moment.
     cameras[0]["views"] = [{**view, "allow": ["operator"]}]
