@@ -1,6 +1,7 @@
 #include "daemon/ctl/client.h"
 
 #include "config/config.h"
+#include "daemon/common/json_text.h"
 #include "daemon/front/http/control_socket.h"
 
 #include <errno.h>
@@ -250,8 +251,9 @@ static size_t body_length(const char *head)
     return found ? strtoul(found + strlen(name), NULL, 10) : SIZE_MAX;
 }
 
-// Reads as much as the head says, or else up to the end of the connection. The caller frees
-// *ret_body.
+// Reads as much as the head says, or else up to the end of the connection. The body is a text and
+// its control characters are replaced, or is of *ret_size bytes where that is not NULL. The caller
+// frees *ret_body.
 static int read_body(const struct client *client, struct client_wire *wire, const char *head,
                      struct error *error, char **ret_body, size_t *ret_size)
 {
@@ -283,8 +285,12 @@ static int read_body(const struct client *client, struct client_wire *wire, cons
         return error_set(error, -ENOMEM, "out of memory");
     }
     text[used] = 0;
+    if (ret_size) {
+        *ret_size = used;
+    } else {
+        json_replace_controls(text);
+    }
     *ret_body = text;
-    *ret_size = used;
     return 0;
 }
 
@@ -332,6 +338,7 @@ static int ask(const struct client *client, const char *method, const char *page
         return r;
     }
     if (status != 200) {
+        json_replace_controls(body);
         return refused(client, status, body, error);
     }
     *ret_body = TAKE(body);
@@ -346,32 +353,25 @@ int client_get_bytes(const struct client *client, const char *page, struct error
 
 int client_get(const struct client *client, const char *page, struct error *error, char **ret_body)
 {
-    size_t size;
-
-    return client_get_bytes(client, page, error, ret_body, &size);
+    return ask(client, "GET", page, NULL, TIMEOUT_S, error, ret_body, NULL);
 }
 
 int client_post(const struct client *client, const char *page, struct error *error, char **ret_body)
 {
-    size_t size;
-
-    return ask(client, "POST", page, NULL, POST_TIMEOUT_S, error, ret_body, &size);
+    return ask(client, "POST", page, NULL, POST_TIMEOUT_S, error, ret_body, NULL);
 }
 
 int client_patch(const struct client *client, const char *page, const char *json,
                  struct error *error, char **ret_body)
 {
-    size_t size;
-
-    return ask(client, "PATCH", page, json, POST_TIMEOUT_S, error, ret_body, &size);
+    return ask(client, "PATCH", page, json, POST_TIMEOUT_S, error, ret_body, NULL);
 }
 
 int client_delete(const struct client *client, const char *page, struct error *error)
 {
     _cleanup_(cleanup_free) char *body = NULL;
-    size_t size;
 
-    return ask(client, "DELETE", page, NULL, POST_TIMEOUT_S, error, &body, &size);
+    return ask(client, "DELETE", page, NULL, POST_TIMEOUT_S, error, &body, NULL);
 }
 
 // GETs `page` and reads the head of the reply. Its status is 200; else -errno.
@@ -381,7 +381,6 @@ static int open_page(const struct client *client, const char *page, const char *
     _cleanup_(client_wire_cleanup) struct client_wire *wire = NULL;
     _cleanup_(cleanup_free) char *body = NULL;
     int r = send_request(client, "GET", page, headers, "", error, &wire), status;
-    size_t size;
 
     if (r < 0) {
         return r;
@@ -392,7 +391,7 @@ static int open_page(const struct client *client, const char *page, const char *
         *ret_wire = TAKE(wire);
         return 0;
     }
-    r = status < 0 ? status : read_body(client, wire, head, error, &body, &size);
+    r = status < 0 ? status : read_body(client, wire, head, error, &body, NULL);
     return r < 0 ? r : refused(client, status, body, error);
 }
 
@@ -446,16 +445,36 @@ int client_get_status(const char *configured, struct error *error, JsonObject **
     return r < 0 ? r : client_read_status(client, error, ret_status);
 }
 
+// The root of the JSON in a reply, owned by the parser; NULL: it is none, or is nested too deep.
+static JsonNode *parse(JsonParser *parser, const char *text)
+{
+    return json_is_shallow(text, strlen(text)) && json_parser_load_from_data(parser, text, -1, NULL)
+               ? json_parser_get_root(parser)
+               : NULL;
+}
+
 int client_parse(const char *text, struct error *error, JsonObject **ret_object)
 {
     g_autoptr(JsonParser) parser = json_parser_new();
-    JsonNode *root =
-        json_parser_load_from_data(parser, text, -1, NULL) ? json_parser_get_root(parser) : NULL;
+    JsonNode *root = parse(parser, text);
 
     if (!root || !JSON_NODE_HOLDS_OBJECT(root)) {
         return error_set(error, -EPROTO,
                          "edged's reply is no JSON object: are both of one version?");
     }
     *ret_object = json_object_ref(json_node_get_object(root));
+    return 0;
+}
+
+int client_parse_array(const char *text, struct error *error, JsonArray **ret_array)
+{
+    g_autoptr(JsonParser) parser = json_parser_new();
+    JsonNode *root = parse(parser, text);
+
+    if (!root || !JSON_NODE_HOLDS_ARRAY(root)) {
+        return error_set(error, -EPROTO,
+                         "edged's reply is no JSON array: are both of one version?");
+    }
+    *ret_array = json_array_ref(json_node_get_array(root));
     return 0;
 }

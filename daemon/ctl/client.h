@@ -1,5 +1,6 @@
 // Asks the running edged, over its control socket or with --host over the network: HTTP/1.0, one
-// request a connection.
+// request a connection. What answers there may be anybody: texts come without control characters
+// (json_replace_controls()), and JSON is not nested too deep for its parser.
 #pragma once
 
 #include "daemon/ctl/client_wire.h"
@@ -55,7 +56,7 @@ void client_cleanup(struct client **client); // for _cleanup_
 // short; -EAGAIN (503) and -EINVAL: edged refuses; each with its sentence in `error`.
 int client_get(const struct client *client, const char *page, struct error *error, char **ret_body);
 
-// The same for a body that is no text, of *ret_size bytes.
+// The same for a body that is no text, of *ret_size bytes, as they came.
 int client_get_bytes(const struct client *client, const char *page, struct error *error,
                      char **ret_body, size_t *ret_size);
 
@@ -80,8 +81,11 @@ int client_download(const struct client *client, const char *page, FILE *file, s
 int client_open_stream(const struct client *client, const char *page, const char *last_id,
                        struct error *error, struct client_wire **ret_wire);
 
-// The JSON object in a reply or an event; the caller json_object_unref()s it. -EPROTO: it is none.
+// The JSON object in a reply or an event; the caller json_object_unref()s it. -EPROTO: it is none,
+// or not json_is_shallow().
 int client_parse(const char *text, struct error *error, JsonObject **ret_object);
+// The same of an array, which the caller json_array_unref()s.
+int client_parse_array(const char *text, struct error *error, JsonArray **ret_array);
 // The status, which the caller json_object_unref()s. Errors of client_get() and client_parse().
 int client_read_status(const struct client *client, struct error *error, JsonObject **ret_status);
 // The same of the edged whose key control.socket is `configured`; NULL and "" mean the socket of a

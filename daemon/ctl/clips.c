@@ -59,9 +59,8 @@ static int add_page(const struct client *client, const struct clips_options *opt
     guint have = json_array_get_length(list);
     int64_t limit = options->limit ? MIN(options->limit - have, PAGE_CLIPS) : PAGE_CLIPS;
     g_autoptr(GString) page = g_string_new("/v1/clips?");
-    g_autoptr(JsonParser) parser = json_parser_new();
     _cleanup_(cleanup_free) char *body = NULL;
-    JsonNode *root = NULL;
+    g_autoptr(JsonArray) told = NULL;
 
     g_string_append_printf(page, "limit=%" PRId64, limit);
     append_parameter(page, "from", options->from);
@@ -71,16 +70,11 @@ static int add_page(const struct client *client, const struct clips_options *opt
         g_string_append_printf(page, "&before=%" PRId64, before);
     }
     int r = client_get(client, page->str, error, &body);
+    r = r < 0 ? r : client_parse_array(body, error, &told);
     if (r < 0) {
         return r;
     }
-    if (json_parser_load_from_data(parser, body, -1, NULL)) {
-        root = json_parser_get_root(parser);
-    }
-    if (!root || !JSON_NODE_HOLDS_ARRAY(root)) {
-        return error_set(error, -EPROTO, "edged's reply is no JSON array");
-    }
-    g_autoptr(GList) clips = json_array_get_elements(json_node_get_array(root));
+    g_autoptr(GList) clips = json_array_get_elements(told);
     for (GList *item = clips; item; item = item->next) {
         if (JSON_NODE_HOLDS_OBJECT((JsonNode *)item->data)) {
             json_array_add_element(list, json_node_copy(item->data));
@@ -151,22 +145,19 @@ static void print_table(JsonArray *list)
 static int say_none(const struct client *client, const char *camera, struct error *error)
 {
     _cleanup_(cleanup_free) char *body = NULL;
-    g_autoptr(JsonParser) parser = json_parser_new();
+    g_autoptr(JsonArray) cameras = NULL;
     g_autoptr(GString) names = g_string_new(NULL);
     int r = camera ? client_get(client, "/v1/cameras", error, &body) : 0;
 
+    r = r == 0 && body ? client_parse_array(body, error, &cameras) : r;
     if (r < 0) {
         return r;
     }
-    if (body && json_parser_load_from_data(parser, body, -1, NULL)) {
-        JsonArray *cameras = json_node_get_array(json_parser_get_root(parser));
+    for (guint i = 0; cameras && i < json_array_get_length(cameras); i++) {
+        const char *name = get_string(json_array_get_object_element(cameras, i), "name");
 
-        for (guint i = 0; i < json_array_get_length(cameras); i++) {
-            const char *name = get_string(json_array_get_object_element(cameras, i), "name");
-
-            camera = camera && strcmp(camera, name) == 0 ? NULL : camera;
-            g_string_append_printf(names, "%s\"%s\"", i ? ", " : "", name);
-        }
+        camera = camera && strcmp(camera, name) == 0 ? NULL : camera;
+        g_string_append_printf(names, "%s\"%s\"", i ? ", " : "", name);
     }
     if (camera) {
         return error_set(error, -ENOENT, "no camera \"%s\" and no clips of one; cameras: %s",
@@ -187,8 +178,15 @@ static int list_clips(const struct client *client, const struct clips_options *o
         count = add_page(client, options, list, before, error);
         if (count > 0) {
             guint last = json_array_get_length(list) - 1;
+            double id = get_number(json_array_get_object_element(list, last), "id");
 
-            before = (int64_t)get_number(json_array_get_object_element(list, last), "id");
+            if (!(id >= 1 && id < (before ? (double)before : 0x1p53))) {
+                return error_set(error, -EPROTO,
+                                 "edged's list of clips is in no order: the last has number %.0f, "
+                                 "asked was for clips before %" PRId64,
+                                 id, before);
+            }
+            before = (int64_t)id;
         }
     }
     if (count < 0) {
@@ -274,7 +272,7 @@ static int choose_name(const struct client *client, const char *page, struct err
     g_autofree char *begin = time ? g_date_time_format(time, "%Y-%m-%dT%H%M%SZ") : NULL;
     *ret_name = g_strdup_printf("%s-%s-%s.mp4", get_string(clip, "camera"),
                                 get_string(clip, "view"), begin ? begin : "");
-    g_strdelimit(*ret_name, "/", '_');
+    g_strdelimit(*ret_name, "/\n\t", '_');
     return 0;
 }
 

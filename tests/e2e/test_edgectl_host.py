@@ -1,7 +1,9 @@
 """edgectl on another machine: the same commands over TCP, with a token, inside TLS, and what it does
-not tell or trust."""
+not tell or trust: the text of a reply is anybody's."""
 
+import http.server
 import json
+import os
 import socket
 import subprocess
 import threading
@@ -158,3 +160,92 @@ def test_this_machine_is_asked_in_the_clear(serve):
 ])
 def test_options_that_make_no_sense_are_refused(arguments, sentence):
     assert sentence in refusal("status", *arguments)
+
+
+@pytest.fixture
+def answer():
+    """A server that is no edged: it gives this reply to whatever is asked. Returns edgectl's options."""
+    servers = []
+
+    def start(body, status=200):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+                self.rfile.read()  # until edgectl has enough
+
+            def log_message(self, *arguments):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever).start()
+        servers.append(server)
+        return ["--host", f"http://127.0.0.1:{server.server_port}"]
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+# ESC, BEL and CSI (U+009B): as escapes, octal too, which json-glib reads, and as bytes.
+STEERING = rb"a\u001b]0;b\u0007\u009B31m\033c" + b"\x1b[2J\xc2\x9b1m\x9b2m"
+SHOWN = "a?]0;b??31m?33c?[2J?1m?2m"
+CLIP = (b'{"id": 5, "camera": "%s", "view": "x", "start": "2026-01-01T00:00:00Z", "regions": ["%s"]}'
+        % (STEERING, STEERING))
+
+
+@pytest.mark.parametrize("command", [["status"], ["clips", "list"], ["clips", "show", "5"]])
+@pytest.mark.parametrize("level", [b"[", b'{"a":'])
+def test_a_reply_that_is_nested_too_deep_is_refused(answer, command, level):
+    assert "edged's reply is no JSON" in refusal(*command, *answer(level * 1000000))
+
+
+@pytest.mark.parametrize("command, body", [
+    (["clips", "list", "--limit", "1"], b"[" + CLIP + b"]"),
+    (["clips", "list", "--limit", "1", "--json"], b"[" + CLIP + b"]"),
+    (["clips", "show", "5"], CLIP),
+    (["status"], b'{"version": "%s"}' % STEERING),
+    (["status", "--json"], b'{"version": "%s"}' % STEERING),
+])
+def test_a_reply_steers_no_terminal(answer, command, body):
+    said = run(*command, *answer(body)).stdout
+    assert SHOWN in said and set(filter(lambda c: not c.isprintable(), said)) <= {"\n"}
+
+
+@pytest.mark.parametrize("body", [STEERING, b'{"error": "%s"}' % STEERING])
+def test_a_refusal_steers_no_terminal(answer, body):
+    said = refusal("status", *answer(body, 404))
+    assert "?[2J?1m?2m" in said and said.removesuffix("\n").isprintable()
+
+
+def test_the_name_of_an_exported_clip_steers_no_terminal(answer, tmp_path):
+    body = b'{"camera": "../%s\\n", "view": "x"}' % STEERING
+    subprocess.run([daemon.EDGECTL, "clips", "export", *answer(body), "5"], check=True, cwd=tmp_path,
+                   timeout=daemon.PATIENCE_S, stdout=subprocess.DEVNULL)
+    assert os.listdir(tmp_path) == [f".._{SHOWN}_-x-.mp4"]
+
+
+def test_an_event_steers_no_terminal_and_no_program(answer, tmp_path):
+    """A program gets the fields of an event and no others: not the names of edged's own settings."""
+    event = (b'data: {"event": "motion_started", "camera": "%s", "region": "door", "token": "forged",'
+             b' "recorder_program": "forged"}\n' % STEERING)
+    wrote = tmp_path / "environment"
+    watch = run("watch", "--reconnect-s", 0, *answer(event), "--exec", "sh", "-c",
+                f"env >{wrote}; kill $PPID", EDGED_TOKEN="")
+    assert f"{SHOWN}/door  motion began" in watch.stdout and "\x1b" not in watch.stdout
+    lines = wrote.read_text().splitlines()
+    assert f"EDGED_CAMERA={SHOWN}" in lines and "EDGED_REGION=door" in lines
+    assert "EDGED_TOKEN=" in lines
+    assert not [line for line in lines if line.startswith("EDGED_RECORDER_PROGRAM=forged")]
+
+
+def test_an_event_without_end_is_refused(answer):
+    said = refusal("watch", "--reconnect-s", 0, *answer(b"data: " + b"x" * (2 << 20)))
+    assert "a line of more than 1 MiB" in said
+
+
+def test_a_page_of_clips_that_comes_again_is_refused(answer):
+    assert "in no order" in refusal("clips", "list", "--limit", "0", *answer(b"[" + CLIP + b"]"))

@@ -1,9 +1,10 @@
 // The body of a login, as JSON and as a form, and a cookie: nothing nests deeper than is allowed,
 // and nobody gets in by a cookie.
 //
-// Parsers: daemon/front/http/http_body.c daemon/front/account/sessions.c
+// Parsers: daemon/common/json_text.c daemon/front/http/http_body.c daemon/front/account/sessions.c
 #include "tests/fuzz/fuzz.h"
 
+#include "daemon/common/json_text.h"
 #include "daemon/front/account/sessions.h"
 #include "daemon/front/http/http_body.h"
 
@@ -40,7 +41,7 @@ static void check_json(const char *text, size_t size)
     g_autoptr(JsonNode) node = json_node_init_object(json_node_alloc(), object);
     const char *user = http_body_string(object, "user");
 
-    fuzz_claim(depth_of(node) <= HTTP_BODY_DEPTH);
+    fuzz_claim(depth_of(node) <= JSON_DEPTH_MAX);
     fuzz_claim(!user || g_utf8_validate(user, -1, NULL));
 }
 

@@ -2,6 +2,7 @@
 //
 // The connection is read as bytes come. Without any for 45 s, three times as long as edged is ever
 // silent, it counts as lost. After a loss the id of the last event is sent, so none is missed.
+#include "daemon/common/json_text.h"
 #include "daemon/common/standard_output.h"
 #include "daemon/ctl/arguments.h"
 #include "daemon/ctl/client.h"
@@ -22,10 +23,10 @@
 // The program that `edgectl watch --exec` runs for each event: one at a time for a region, none for
 // longer than its time limit. Runs in GLib's default main context.
 //
-// The event is in the program's environment: each field of its JSON in capitals after EDGED_, the
-// box as X,Y,WIDTH,HEIGHT, and the JSON itself as EDGED_JSON. It reads nothing and writes to
-// standard error. It leads a process group, which gets SIGTERM at the time limit and SIGKILL 2 s
-// later.
+// The event is in the program's environment: each field that edgectl(1) lists in capitals after
+// EDGED_, the box as X,Y,WIDTH,HEIGHT, and the JSON itself as EDGED_JSON. It reads nothing and
+// writes to standard error. It leads a process group, which gets SIGTERM at the time limit and
+// SIGKILL 2 s later.
 struct event_programs {
     char *const
         *command; // a program, looked up in PATH, and its arguments, NULL at the end; borrowed
@@ -142,17 +143,22 @@ static char *value_text(JsonNode *node)
 
 static char **make_environment(JsonObject *event, const char *json)
 {
+    // No others: EDGED_TOKEN and EDGED_CAMERA_PROGRAM mean something to edgectl and edged.
+    static const char *const fields[] = {"event",   "camera",     "region", "number", "time",
+                                         "time_ns", "started",    "share",  "peak",   "box",
+                                         "clip",    "duration_s", "reason"};
     char **environment = g_environ_setenv(g_get_environ(), "EDGED_JSON", json, TRUE);
-    GList *names = json_object_get_members(event);
 
-    for (GList *each = names; each; each = each->next) {
-        g_autofree char *capitals = g_ascii_strup(each->data, -1);
+    for (size_t i = 0; i < ARRAY_LENGTH(fields); i++) {
+        JsonNode *node = json_object_get_member(event, fields[i]);
+        g_autofree char *capitals = g_ascii_strup(fields[i], -1);
         g_autofree char *name = g_strconcat("EDGED_", capitals, NULL);
-        g_autofree char *value = value_text(json_object_get_member(event, each->data));
+        g_autofree char *value = node ? value_text(node) : NULL;
 
-        environment = g_environ_setenv(environment, name, value, TRUE);
+        if (value) {
+            environment = g_environ_setenv(environment, name, value, TRUE);
+        }
     }
-    g_list_free(names);
     return environment;
 }
 
@@ -259,6 +265,7 @@ static void event_programs_free(struct event_programs *programs)
 }
 
 #define SILENCE_S 45
+#define LINE_MAX_BYTES ((size_t)1 << 20)
 #define RETRY_MS 500
 #define RECONNECT_S 60
 #define RECONNECT_S_MAX 86400
@@ -423,17 +430,21 @@ static int take_lines(struct watch *watch)
 {
     const char *line_end;
 
-    while ((line_end = strchr(watch->text->str, '\n'))) {
+    while ((line_end = memchr(watch->text->str, '\n', watch->text->len))) {
         gssize length = line_end - watch->text->str;
         g_autofree char *line = g_strndup(watch->text->str, length);
-        int r = take_line(watch, line);
 
+        json_replace_controls(line);
+        int r = take_line(watch, line);
         g_string_erase(watch->text, 0, length + 1);
         if (r < 0) {
             return r;
         }
     }
-    return 0;
+    return watch->text->len <= LINE_MAX_BYTES
+               ? 0
+               : error_set(&watch->error, -EPROTO,
+                           "edged's event is a line of more than 1 MiB: is it edged?");
 }
 
 // Takes all that is there.

@@ -1,36 +1,9 @@
 #include "daemon/front/http/http_body.h"
 
+#include "daemon/common/json_text.h"
+
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
-
-// What may stand outside of strings. json-glib takes comments and single quotes as well, which
-// would hide brackets from whoever counts them.
-#define OUTSIDE " \t\r\n{}[]:,0123456789+-.eEtrufalsn"
-
-// Whether it is nested HTTP_BODY_DEPTH deep at most, and has nothing that is not of JSON.
-static bool is_shallow(const char *text, size_t size)
-{
-    unsigned depth = 0;
-    bool quoted = false;
-
-    for (size_t i = 0; i < size; i++) {
-        if (quoted && text[i] == '\\') {
-            i++;
-        } else if (text[i] == '"') {
-            quoted = !quoted;
-        } else if (!quoted && !strchr(OUTSIDE, text[i])) {
-            return false;
-        } else if (!quoted && (text[i] == '{' || text[i] == '[')) {
-            if (++depth > HTTP_BODY_DEPTH) {
-                return false;
-            }
-        } else if (!quoted && (text[i] == '}' || text[i] == ']') && depth > 0) {
-            depth--;
-        }
-    }
-    return true;
-}
 
 int http_body_object(const char *text, size_t size, struct error *error, JsonObject **ret_object)
 {
@@ -38,11 +11,11 @@ int http_body_object(const char *text, size_t size, struct error *error, JsonObj
     g_autoptr(GError) fault = NULL;
     JsonNode *root;
 
-    if (!g_utf8_validate(text, (gssize)size, NULL) || !is_shallow(text, size)) {
+    if (!g_utf8_validate(text, (gssize)size, NULL) || !json_is_shallow(text, size)) {
         return error_set(error, -EINVAL,
                          "the body is no JSON in UTF-8, or is nested too deep; allowed: an object, "
                          "up to %d in each other",
-                         HTTP_BODY_DEPTH);
+                         JSON_DEPTH_MAX);
     }
     if (!json_parser_load_from_data(parser, text, (gssize)size, &fault)) {
         return error_set(error, -EINVAL, "the body is no JSON (%s), allowed: an object",

@@ -5,11 +5,8 @@
 
 #include <json-glib/json-glib.h>
 
-#define HTTP_BODY_DEPTH 32 // of objects and arrays in each other
-
-// Parses a JSON object (RFC 8259) nested HTTP_BODY_DEPTH deep at most, because json-glib calls
-// itself for each level. -EINVAL, with what is allowed in `error`. The caller json_object_unref()s
-// it.
+// Parses a JSON object (RFC 8259) that json_is_shallow(). -EINVAL, with what is allowed in `error`.
+// The caller json_object_unref()s it.
 int http_body_object(const char *text, size_t size, struct error *error, JsonObject **ret_object);
 // A member of the object that is a string; NULL: it is none, or not there. Borrowed from it.
 const char *http_body_string(JsonObject *object, const char *name);
