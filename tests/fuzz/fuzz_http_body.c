@@ -45,6 +45,18 @@ static void check_json(const char *text, size_t size)
     fuzz_claim(!user || g_utf8_validate(user, -1, NULL));
 }
 
+// No control character stays, and there is nothing left to replace.
+static void check_controls(const char *text, size_t size)
+{
+    g_autofree char *shown = g_strndup(text, size), *again = NULL;
+
+    json_replace_controls(shown);
+    again = g_strdup(shown);
+    json_replace_controls(again);
+    fuzz_claim(strlen(shown) <= size && strcmp(shown, again) == 0);
+    fuzz_claim(g_utf8_validate(shown, -1, NULL) && !strchr(shown, 0x1b));
+}
+
 static void check_form(const char *text, size_t size)
 {
     g_autofree char *user = http_body_field(text, size, "user");
@@ -73,6 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = fuzz_text(data, size);
 
     check_json((const char *)data, size);
+    check_controls(text, size);
     check_form((const char *)data, size);
     check_cookie(text);
     free(text);
