@@ -14,7 +14,7 @@ struct archive {
     const struct archive_events *events;
     void *context;
     struct disk_thread *writer, *reader;
-    struct storage *storage; // a reference; NULL: it was not opened yet
+    struct storage *storage; // a reference; NULL: it is not open
     struct record_storage limits;
     enum record_state state;
     char sentence[256];
@@ -118,13 +118,14 @@ static void set_state(struct archive *archive, enum record_state state, const ch
     archive->events->state(archive->context);
 }
 
-// A job failed that had to do with the disk.
+// A job failed at the disk. Unless that is only full, it is let go of, so that it can be unmounted.
 static void fail(struct archive *archive, const char *what, int result)
 {
     g_autofree char *sentence =
         g_strdup_printf("cannot %s in %s: %s", what, archive->limits.path, strerror(-result));
 
     set_state(archive, RECORD_STOPPED, sentence);
+    storage_unref(result == -ENOSPC ? NULL : TAKE(archive->storage));
 }
 
 // Retention
@@ -344,7 +345,7 @@ void archive_tick(struct archive *archive)
 
 bool archive_is_open(const struct archive *archive)
 {
-    return archive->storage != NULL;
+    return archive->mark[0] != '\0';
 }
 
 // Growing clips
@@ -580,8 +581,8 @@ void archive_change(struct archive *archive, uint64_t id, enum record_action act
     bool keep = action == RECORD_KEEP;
     struct archive_job *job;
 
-    if (!recording || recording->is_leaving) {
-        answer(context, request, -ENOENT);
+    if (!recording || recording->is_leaving || !archive->storage) {
+        answer(context, request, archive->storage ? -ENOENT : -EIO);
     } else if (action == RECORD_DELETE && recording->is_open) {
         answer(context, request, -EBUSY);
     } else if (action != RECORD_DELETE && recording->is_open && !recording->is_closing) {
@@ -647,7 +648,7 @@ void archive_read(struct archive *archive, const struct record_read *question,
     struct archive_job *job;
 
     if (!recording || !archive->storage) {
-        answer(context, question->request, -ENOENT, NULL, 0, 0);
+        answer(context, question->request, archive->storage ? -ENOENT : -EIO, NULL, 0, 0);
         return;
     }
     job = new_job(archive, run_read, read_done);

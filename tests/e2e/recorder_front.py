@@ -96,6 +96,15 @@ def picture_hashes(path):
     return [line.split(",")[5].strip() for line in result.stdout.splitlines() if line[0] != "#"]
 
 
+def gstreamer_frames(path):
+    """How many pictures GStreamer takes out of a file."""
+    result = subprocess.run(
+        ["gst-launch-1.0", "-v", "filesrc", f"location={path}", "!", "qtdemux", "!", "h264parse", "!",
+         "fakesink", "silent=false"], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.count("chain   *******")
+
+
 class Front:
     """Starts the recorder with a connected socket, or connects to one that listens at `socket_path`."""
 

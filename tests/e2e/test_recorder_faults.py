@@ -1,5 +1,6 @@
 """edged-recorder on a disk that is cut off, stalls, fails and fills (tests/fakes/disk)."""
 
+import contextlib
 import errno
 import itertools
 import json
@@ -7,14 +8,13 @@ import os
 import pathlib
 import shutil
 import signal
-import subprocess
 import time
 
 import pytest
 
 import disk_log
-from daemon import BUILD
-from recorder_front import ALWAYS, DELETE, FRAME_NS, FPS, GROUP, KEEP, Front, Video
+from daemon import BUILD, wait_for
+from recorder_front import ALWAYS, DELETE, FRAME_NS, FPS, GROUP, KEEP, Front, Video, gstreamer_frames
 
 SECOND = 10**9
 FAKE_DISK = BUILD / "tests/fakes/disk/fake_disk.so"
@@ -120,14 +120,6 @@ def check_folder(folder, video):
     return found
 
 
-def gstreamer_frames(path):
-    result = subprocess.run(
-        ["gst-launch-1.0", "-v", "filesrc", f"location={path}", "!", "qtdemux", "!", "h264parse", "!",
-         "fakesink", "silent=false"], capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr
-    return result.stdout.count("chain   *******")
-
-
 @pytest.fixture(scope="module")
 def operations(video, tmp_path_factory):
     """The log of a film that went well, and its folder."""
@@ -150,6 +142,23 @@ def test_a_recorder_killed_in_a_write_loses_at_most_the_fragment_that_it_wrote(v
         assert front.process.returncode == -signal.SIGKILL
         shutil.rmtree(folder)
     assert number > 90
+
+
+def test_a_recorder_killed_while_it_makes_clips_whole_does_so_at_the_next_start(video, operations, tmp_path):
+    front = film(tmp_path / "clips", video, with_disk(kill=len(operations[1]) * 2 // 3))
+    front.socket.close()
+    front.process.communicate()
+    left = {place(path): whole_frames(path.read_bytes()) for path in tmp_path.rglob("*.mp4*")}
+    for number in itertools.count(1):
+        front = Front(tmp_path / "clips", environment=with_disk(kill=number))
+        try:
+            front.wait_ready()
+            break
+        except (EOFError, ConnectionResetError):
+            front.kill()
+    front.end()
+    assert number > 10
+    assert check_folder(tmp_path / "clips", video) == {name: frames for name, frames in left.items() if frames}
 
 
 def test_finished_clips_play_and_are_the_groups_to_read(video, operations):
@@ -245,6 +254,14 @@ def test_a_disk_that_stalls_holds_up_nobody_and_what_is_lost_is_counted(video, t
         assert len(big.frames_in(path)) > 300
 
 
+def files_in_use(pid, folder):
+    links = []
+    for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # it has closed it meanwhile
+            links.append(os.readlink(entry))
+    return [link for link in links if link.startswith(str(folder))]
+
+
 def test_a_disk_that_fails_stops_recording_once_and_it_goes_on_by_itself(video, tmp_path):
     control = tmp_path / "control"
     control.write_text("")
@@ -259,6 +276,8 @@ def test_a_disk_that_fails_stops_recording_once_and_it_goes_on_by_itself(video, 
     front.wait(lambda: front.state["state"] == STOPPED, "that it stopped")
     assert "Input/output error" in front.state["sentence"]
     assert front.trigger(1, 0)["error"] < 0
+    # It holds on to nothing there, so that the file system can be unmounted.
+    wait_for(lambda: not files_in_use(front.process.pid, tmp_path / "clips"))
     front.play(1, video, 300, 400, base)
     time.sleep(2.5)
     control.write_text("")

@@ -170,6 +170,27 @@ static int make_folder(const char *path, struct error *error)
     return 0;
 }
 
+// The folder in which the service is to be let write so that it can in `path`. What it names is
+// mounted in the service's own view for as long as that runs, and would cover a disk that is
+// unmounted and mounted again. For a folder on a disk of its own that is the one in which the disk
+// is mounted, unless that is the root. The caller g_free()s it.
+static char *writable_folder(const char *path)
+{
+    g_autofree char *folder = g_strdup(path);
+    struct stat status, above;
+
+    while (stat(folder, &status) == 0 && strcmp(folder, "/") != 0) {
+        g_autofree char *parent = g_path_get_dirname(folder);
+
+        if (stat(parent, &above) == 0 && above.st_dev != status.st_dev) {
+            return g_strdup(strcmp(parent, "/") == 0 ? path : parent);
+        }
+        g_free(folder);
+        folder = g_steal_pointer(&parent);
+    }
+    return g_strdup(path);
+}
+
 int setup_service_place_storage(const char *path, struct error *error)
 {
     struct replaced_file file = {0};
@@ -179,7 +200,8 @@ int setup_service_place_storage(const char *path, struct error *error)
         return r;
     }
     // The minus: without its disk the recorder starts all the same, and says what is missing.
-    g_autofree char *word = quote_path(path);
+    g_autofree char *folder = writable_folder(path);
+    g_autofree char *word = quote_path(folder);
     g_autofree char *text =
         g_strdup_printf(DROP_IN_HEADER "[Service]\nReadWritePaths=\"-%s\"\n", word);
     r = write_drop_in("edged-recorder.service", "storage.conf", text, &file, error);
