@@ -141,7 +141,7 @@ class Front:
             said = self.process.communicate(timeout=PATIENCE_S)[1]
             status = self.process.returncode
             self.process = None
-            assert status == 0, said
+            assert status == 0, (status, said)
             return said
         return ""
 
