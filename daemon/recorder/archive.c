@@ -437,6 +437,7 @@ int archive_append(struct archive *archive, struct growing_file *file, struct fr
     job->file = file;
     job->recording.id = growing_file_id(file);
     job->fragment = fragment;
+    growing_file_expect(file);
     disk_thread_push(archive->writer, &job->job);
     return 0;
 }

@@ -3,9 +3,10 @@
 #include "daemon/mp4/mp4_reader.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
 
-// Times between syncs, each short of a second by as much as fragments come too early.
+// So much video may be unsynced, each short of a second by as much as fragments come too early.
 #define SYNC_EVENT_NS (NS_PER_S / 2)
 #define SYNC_ALWAYS_NS (9 * NS_PER_S / 2)
 
@@ -17,8 +18,10 @@ struct growing_file {
     int fd;
     int failure; // a negative errno
     bool has_base;
-    int64_t base_ns; // when the first sample was captured
-    int64_t synced_ns;
+    int64_t base_ns;     // when the first sample was captured
+    atomic_uint waiting; // fragments that were handed over and are not written
+    int64_t synced_ns;   // when it was synced, by this process's clock
+    int64_t safe_ns;     // captured; what ends until then is synced
     uint64_t size;
 };
 
@@ -109,6 +112,7 @@ int growing_file_begin(struct growing_file *file)
         file->failure = file->fd;
         return file->failure;
     }
+    file->synced_ns = clock_now_ns();
     mp4_writer_start(file->writer, bytes);
     put_note(&file->recording, bytes->data + MP4_NOTE_OFFSET);
     return append_bytes(file, bytes);
@@ -146,15 +150,35 @@ static void put_sample(const struct growing_file *file, const struct footage_uni
     }
 }
 
+void growing_file_expect(struct growing_file *file)
+{
+    file->waiting++;
+}
+
+// A clip that begins with what memory has, and a disk that was slow, have several fragments
+// waiting: one sync is enough for them.
+static int sync_if_due(struct growing_file *file, int64_t end_ns, bool more)
+{
+    int64_t interval_ns = file->recording.is_always ? SYNC_ALWAYS_NS : SYNC_EVENT_NS;
+
+    if (end_ns - file->safe_ns < interval_ns ||
+        (more && clock_now_ns() - file->synced_ns < interval_ns)) {
+        return 0;
+    }
+    file->safe_ns = end_ns;
+    return sync_file(file);
+}
+
 int growing_file_append(struct growing_file *file, const struct fragment *fragment)
 {
+    bool more = --file->waiting > 0;
     g_autoptr(GByteArray) bytes = g_byte_array_new();
     guint count = fragment->units->len;
     g_autofree struct mp4_sample *samples = g_new(struct mp4_sample, count);
     struct footage_unit **units = (struct footage_unit **)fragment->units->pdata;
 
     if (!file->has_base) {
-        file->base_ns = units[0]->captured_ns;
+        file->base_ns = file->safe_ns = units[0]->captured_ns;
         file->has_base = true;
     }
     for (guint i = 0; i < count; i++) {
@@ -167,8 +191,7 @@ int growing_file_append(struct growing_file *file, const struct fragment *fragme
         put_sample(file, units[i], samples[i].size, bytes);
     }
     int r = append_bytes(file, bytes);
-    int64_t interval_ns = file->recording.is_always ? SYNC_ALWAYS_NS : SYNC_EVENT_NS;
-    return !r && clock_now_ns() - file->synced_ns >= interval_ns ? sync_file(file) : r;
+    return r ? r : sync_if_due(file, fragment->end_ns, more);
 }
 
 // The table first, then note and head in one write: as long as the file is a part, it is read by

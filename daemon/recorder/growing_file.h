@@ -43,7 +43,10 @@ void growing_file_free(struct growing_file *file);
 // Makes the file. 0 or a negative errno, as the others. After an error the others do nothing and
 // return it again.
 int growing_file_begin(struct growing_file *file);
-// Appends the fragment. Syncs the file if the last sync is 1 s ago, or 5 s for RECORD_ALWAYS.
+// Announces a fragment that will be appended. Any thread.
+void growing_file_expect(struct growing_file *file);
+// Appends a fragment that was announced. Syncs the file if half a second of video is unsynced, or
+// 4.5 s for RECORD_ALWAYS; while other fragments wait, no more often than that by the clock.
 int growing_file_append(struct growing_file *file, const struct fragment *fragment);
 // Turns it into a plain file and gives it its name. `recording` is what is known of the clip now
 // that it is over.

@@ -185,6 +185,27 @@ def test_a_power_cut_leaves_clips_that_play_with_all_that_was_synced(video, oper
         shutil.rmtree(folder)
 
 
+def test_what_was_before_an_event_is_safe_as_soon_as_its_clip_begins(video, tmp_path):
+    log = tmp_path / "log"
+
+    def changes():
+        """Of the clip's file: the fragments that were written, and syncs."""
+        return ["sync" if change.kind == "sync" else "fragment" for change in disk_log.read(log)
+                if ".mp4.part" in change.path and (change.kind == "sync" or change.data[4:8] == b"prft")]
+
+    with Front(tmp_path / "clips", environment=with_disk(log=log)) as front:
+        front.track(1, before_s=5)
+        front.wait_ready()
+        base = time.monotonic_ns() - 8 * SECOND
+        front.play(1, video, 0, 8 * FPS, base)
+        front.event(1, base + 8 * SECOND, base + 8 * SECOND)
+        # The groups of seconds 3 to 6; the one of second 7 is not over.
+        wait_for(lambda: changes().count("fragment") >= 4 and changes()[-1] == "sync")
+    found = changes()
+    fourth = [i for i, change in enumerate(found) if change == "fragment"][3]
+    assert found[fourth + 1] == "sync"
+
+
 def test_what_a_power_cut_costs(video, tmp_path):
     """In time as it passes: at most 2 s of an event's clip, 6 s of `always`."""
     environment = with_disk(log=tmp_path / "log")
