@@ -150,6 +150,11 @@ def test_what_is_no_id_leads_to_no_clip(served, recorder):
     assert [question.id for question in recorder.asked] == [6]
 
 
+def test_a_viewer_may_not_start_a_clip(served, recorder):
+    assert change(served, "/v1/cameras/front/record", "vera", "POST", {"record": True})[0] == 403
+    assert not recorder.asked
+
+
 def test_who_may_keep_and_delete(served, recorder):
     assert change(served, "/v1/clips/5", "vera", "PATCH", {"keep": True})[0] == 403
     assert change(served, "/v1/clips/5", "vera", "DELETE")[0] == 403

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import time
 
+import pytest
+
 import daemon
 import pattern
 from recorded import (
@@ -182,6 +184,57 @@ def test_a_killed_recorder_costs_viewers_no_frame_and_comes_back(edged, watch, t
     file, = wait_clips(server, tmp_path, 1)
     assert_accounted(numbers_in(file), server.dropped())
     server.assert_accounted(viewer)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system")
+def test_a_file_system_that_is_full_or_read_only_stops_recording_alone_until_it_is_not(edged, watch, tmp_path):
+    folder = tmp_path / "clips"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder], check=True)
+    try:
+        server = live(edged([recorded("always", max_clip_s=10)],
+                            settings={"storage": {"path": str(folder), "min_free": "4k"}}))
+        viewer = watch(server.url("/front/plain"), view="camera", size=SIZE)
+        viewer.wait_numbers(30)
+
+        def recorder(state):
+            daemon.wait_for(lambda: server.status()["recorder"]["state"] == state, explain=server.stderr)
+
+        def writes():
+            recorder("ready")
+            before = server.status()["recorder"]["written_bytes"]
+            daemon.wait_for(lambda: server.status()["recorder"]["written_bytes"] > before, explain=server.stderr)
+
+        def said():
+            return server.stderr().count("nothing is recorded, trying again every")
+
+        writes()
+        ballast = folder / "ballast"
+        with ballast.open("wb", buffering=0) as file:
+            with pytest.raises(OSError):
+                while True:
+                    file.write(bytes(4096))
+        recorder("stopped")
+        viewer.wait_after(time.monotonic_ns(), 90)  # edged tries again in that time
+        assert said() == 1
+        ballast.unlink()
+        writes()
+        # The clip that is open keeps a file system from being made read-only.
+        edgectl(server, "set", "cameras.front.record.mode=off")
+        daemon.wait_for(lambda: not clip_files(tmp_path, ".part"), explain=server.stderr)
+        daemon.wait_for(lambda: subprocess.run(["mount", "-o", "remount,ro", folder], check=False).returncode == 0)
+        edgectl(server, "set", "cameras.front.record.mode=always")
+        recorder("stopped")
+        viewer.wait_after(time.monotonic_ns(), 90)
+        assert said() == 2 and "Read-only file system" in server.stderr()
+        subprocess.run(["mount", "-o", "remount,rw", folder], check=True)
+        writes()
+        server.assert_accounted(viewer)
+        server.stop()
+        for file in clip_files(tmp_path):
+            assert None not in numbers_in(file)
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
 
 
 def test_changing_what_is_recorded_costs_viewers_no_frame(edged, watch, tmp_path):

@@ -216,3 +216,34 @@ def test_a_killed_recorder_loses_seconds_and_what_it_has_is_made_whole(tmp_path,
             assert clips[camera]["bytes"] == path.stat().st_size
             assert clips[camera]["end_wall_ns"] - clips[camera]["start_wall_ns"] == (450 - first) * FRAME_NS
         assert clips["back"]["regions"] == ["door"]
+
+
+def test_another_size_or_codec_ends_the_clip_and_begins_the_next(tmp_path, video):
+    small = Video(tmp_path, 100, size="160x120")
+    other = Video(tmp_path, 100, codec="h265", size="160x120")
+    base = past(40)
+    with Front(tmp_path / "clips") as front:
+        front.track(1, mode=ALWAYS)
+        front.wait_ready()
+        front.play(1, video, 0, 100, base)
+        front.play(1, small, 0, 100, base + 100 * FRAME_NS)
+        front.track(1, mode=ALWAYS, codec=other.codec)
+        front.play(1, other, 0, 100, base + 200 * FRAME_NS)
+        front.wait_closed(2)
+        front.end()
+        assert [of.frames_in(path) for of, path in zip((video, small, other), front.files(), strict=True)] == [
+            list(range(100))] * 3
+
+
+def test_a_view_that_is_silent_for_a_while_loses_no_unit(tmp_path, video):
+    """What the recorder has is written out meanwhile, in the middle of a group of pictures."""
+    with Front(tmp_path / "clips") as front:
+        front.track(1, mode=ALWAYS)
+        front.wait_ready()
+        base = time.monotonic_ns()
+        front.play(1, video, 0, 10, base - 10 * FRAME_NS)
+        front.wait(lambda: front.state["written_bytes"] > sum(map(len, video.units[:10])), "that they are written")
+        front.play(1, video, 10, 60, time.monotonic_ns() - 50 * FRAME_NS)
+        front.end()
+        path, = front.files()
+        assert video.frames_in(path) == list(range(60))
