@@ -190,10 +190,10 @@ def test_a_killed_recorder_costs_viewers_no_frame_and_comes_back(edged, watch, t
 def test_a_file_system_that_is_full_or_read_only_stops_recording_alone_until_it_is_not(edged, watch, tmp_path):
     folder = tmp_path / "clips"
     folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", folder], check=True)
     try:
         server = live(edged([recorded("always", max_clip_s=10)],
-                            settings={"storage": {"path": str(folder), "min_free": "4k"}}))
+                            settings={"storage": {"path": str(folder), "min_free": "1M"}}))
         viewer = watch(server.url("/front/plain"), view="camera", size=SIZE)
         viewer.wait_numbers(30)
 
