@@ -162,7 +162,7 @@ static void ignore_answer(void *context, uint32_t request, int result)
 }
 
 // Deletes what has to go. While that is under way it is not known yet how much is free. False: the
-// file system is too full, and no clip is left that could go; recording stops.
+// file system is too full even without those clips; recording stops.
 static bool enforce_limits(struct archive *archive)
 {
     uint64_t missing_bytes;
@@ -176,14 +176,14 @@ static bool enforce_limits(struct archive *archive)
 
         archive_change(archive, recording->id, RECORD_DELETE, 0, ignore_answer, NULL);
     }
-    if (missing_bytes && !chosen->len) {
+    if (missing_bytes) {
         g_autofree char *free_text = g_format_size(archive->counts.free_bytes);
         g_autofree char *sentence =
             g_strdup_printf("only %s are free in %s, and no clip is left that may be deleted",
                             free_text, archive->limits.path);
         set_state(archive, RECORD_STOPPED, sentence);
     }
-    return !missing_bytes || chosen->len;
+    return missing_bytes == 0;
 }
 
 static void run_measure(struct disk_job *disk_job)

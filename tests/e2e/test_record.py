@@ -222,7 +222,7 @@ def test_a_file_system_that_is_full_or_read_only_stops_recording_alone_until_it_
         writes()
         # The clip that is open keeps a file system from being made read-only.
         edgectl(server, "set", "cameras.front.record.mode=off")
-        daemon.wait_for(lambda: not clip_files(tmp_path, ".part"), explain=server.stderr)
+        daemon.wait_for(lambda: server.status()["recorder"]["open_clips"] == 0, explain=server.stderr)
         daemon.wait_for(lambda: subprocess.run(["mount", "-o", "remount,ro", folder], check=False).returncode == 0)
         edgectl(server, "set", "cameras.front.record.mode=always")
         recorder("stopped")
