@@ -4,7 +4,7 @@ import sys
 import pytest
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS), str(TESTS / "deb"), str(TESTS / "systemd"), str(TESTS / "vm")]
+sys.path[:0] = [str(TESTS), str(TESTS / "deb"), str(TESTS / "systemd"), str(TESTS / "vm"), str(TESTS / "e2e")]
 
 import beds  # noqa: E402
 from machine import Machine  # noqa: E402

@@ -2,7 +2,7 @@
 
 It runs under emulation everywhere (tcg), so that it behaves the same with and without /dev/kvm; all
 time limits are wide. The root disk is a snapshot; what `make install` made, or packages of another
-architecture than this machine's, come on a second disk.
+architecture than this machine's, come on a second disk. A test may bring further ones.
 The test talks to a root shell on a virtio port, a viewer to RTSP through a forwarded TCP port.
 """
 import base64
@@ -21,6 +21,8 @@ MACHINES = {
     # As an Orin's processor; `max` signs pointers, which takes its time to emulate.
     "arm64": (["qemu-system-aarch64", "-M", "virt", "-cpu", "cortex-a76"], "ttyAMA0"),
 }
+THREADED = ["-accel", "tcg,thread=multi", "-smp", "2"]
+COUNTED = ["-accel", "tcg,thread=single", "-icount", "shift=1", "-rtc", "clock=vm", "-smp", "1"]
 
 
 def make_disk(files, image):
@@ -34,8 +36,11 @@ class Machine(beds.Bed):
     patience_s = 900
     rtsp_port = 8554  # edged's own
 
-    def __init__(self, stage=beds.stage):
-        """`stage` fills a folder that is copied into the system."""
+    def __init__(self, stage=beds.stage, disks=(), counted_clock=False):
+        """`stage` fills a folder that is copied into the system. `disks` are raw images, /dev/vdc and on,
+        which have what the system wrote once it is closed. With `counted_clock` the machine's time is that of
+        its instructions, 2 ns each: nothing in it is late because this machine is slow.
+        """
         self.shell = None
         self.count = 0
         self.directory = tempfile.TemporaryDirectory(prefix="edged-bed-")
@@ -44,20 +49,22 @@ class Machine(beds.Bed):
         make_disk(directory / "stage", directory / "stage.img")
         self.port = free_port()
         self.console = directory / "console.log"
-        self.process = subprocess.Popen(self._command(directory), stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen(self._command(directory, disks, counted_clock), stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL)
         self._connect(directory / "shell")
         self.wait_booted(BOOT_S)
 
-    def _command(self, directory):
+    def _command(self, directory, disks, counted_clock):
         qemu, console = MACHINES[beds.ARCHITECTURE]
+        processor = COUNTED if counted_clock else THREADED
         return [
-            *qemu, "-accel", "tcg,thread=multi",
-            "-smp", "2", "-m", "1024", "-display", "none", "-no-reboot", "-snapshot",
+            *qemu, *processor, "-m", "1024", "-display", "none", "-no-reboot", "-snapshot",
             "-kernel", beds.BEDS / "vmlinuz", "-initrd", beds.BEDS / "initrd.img",
             "-append", f"console={console} root=/dev/vda rw quiet",
             "-drive", f"file={beds.BEDS / 'root.ext4'},if=virtio,format=raw",
             "-drive", f"file={directory / 'stage.img'},if=virtio,format=raw",
+            *(word for disk in disks
+              for word in ("-drive", f"file={disk},if=virtio,format=raw,snapshot=off")),
             "-nic", f"user,model=virtio,hostfwd=tcp:127.0.0.1:{self.port}-:8555",
             "-serial", f"file:{self.console}",
             "-chardev", f"socket,id=bed,path={directory / 'shell'},server=on,wait=off",
