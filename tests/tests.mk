@@ -45,7 +45,7 @@ TUTORIALS := $(BUILD)/tests/bench/tutorials/edged_edges
 # What drives a bundle on a machine with a GPU.
 DAEMON_TESTS := $(BUILD)/tests/gpu/daemon_client $(BUILD)/tests/gpu/faulty/libcuda.so.1
 
-.PHONY: everything check-browser check-unit check-golden check-random check-e2e check-api check-arm64 check-toolkits check-vm check-fresh check-gpu check-bundle soak \
+.PHONY: everything check-browser check-unit check-golden check-random check-e2e check-api check-arm64 check-toolkits check-vm check-disk check-fresh check-gpu check-bundle soak \
         bench bench-tutorials bench-gpu asan tsan fuzz fuzz-coverage fuzzers lint lint-deep
 
 everything: $(PROGRAMS) $(UNIT_TESTS) $(FAKES) $(FAKE_CUDA_PROGRAMS) $(GPU_PROGRAMS) $(GOLDEN_PROGRAMS) $(TUTORIALS) $(DAEMON_TESTS) $(FAKE_CUDA_CHECK) ## all programs, those of the tests too
@@ -83,7 +83,12 @@ check-toolkits: ## the kernels by the device compilers of CUDA 11.7 to 13.0, out
 check-vm: $(PROGRAMS) ## real systemd in a container, a real kernel with a camera in a machine
 	@scripts/setup --with beds
 	@scripts/bed-root build/beds
-	@$(PYTEST) -n 2 --dist loadfile tests/systemd tests/vm
+	@$(PYTEST) -n 2 --dist loadfile tests/systemd tests/vm/test_camera.py
+
+check-disk: $(PROGRAMS) ## in a machine: recordings after power cuts, EDGED_CUTS=40 of them, and on a disk that stalls, fills, fails and goes
+	@scripts/setup --with beds
+	@scripts/bed-root build/beds
+	@$(PYTEST) -n 2 --dist loadfile tests/vm/test_power_cut.py tests/vm/test_bad_disk.py
 
 # Needs the machine for itself. SOAK="-k NAME" gives one test all of the time.
 SECONDS ?= 600
