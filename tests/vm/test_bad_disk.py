@@ -119,7 +119,7 @@ def test_a_disk_that_is_full_stops_recording_until_there_is_room(machine, viewer
     assert_complete(machine.wait_clips(1))
 
 
-@pytest.mark.parametrize("table", [FAILING, GONE])
+@pytest.mark.parametrize("table", [FAILING, GONE], ids=["fails", "gone"])
 def test_a_disk_that_fails_or_is_unplugged_is_used_again_once_it_is_back(machine, viewer, table):
     clips = machine.clips()
     stopped, going = machine.said("nothing is recorded"), machine.said(f"recording to {FOLDER}")
