@@ -15,6 +15,7 @@ import pattern
 from clients import Viewer
 from machine import Machine
 
+pytestmark = pytest.mark.timeout(3600)  # emulated, on a machine that others use as well
 MOUNT = "/mnt/disk"
 FOLDER = f"{MOUNT}/clips"
 STALL_MS = 3000

@@ -26,6 +26,7 @@ from write_log import WriteLog
 CUTS = int(os.environ.get("EDGED_CUTS", "40"))
 SEED = 35
 DELETED = "DELETED"  # the mark before a clip is
+pytestmark = pytest.mark.timeout(3600)  # emulated, on a machine that others use as well
 FOLDER = "/var/lib/edged/clips"
 BEFORE_S = 2.0
 LOSS_MAX_S = {"back": 2.0, "front": 6.0}  # of an event's clip, and of one of `always`
