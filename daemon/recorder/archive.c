@@ -48,6 +48,7 @@ struct archive_job {
     void *context;
     int result;
     uint64_t free_bytes, total_bytes;
+    bool is_full; // a file system may take no file although it has `free_bytes`
     struct error error;
     const char *path; // borrowed, and set once
     const char *mark; // borrowed
@@ -249,7 +250,7 @@ static void run_open(struct disk_job *disk_job)
     struct archive_job *job = archive_job_of(disk_job);
 
     storage_unref(TAKE(job->storage));
-    job->result = storage_open(job->path, &job->error, &job->storage);
+    job->result = storage_open(job->path, &job->error, &job->is_full, &job->storage);
     if (job->result == 0) {
         job->result = catalog_load(job->storage, job->mark, &job->error, &job->catalog);
         job->result =
@@ -302,7 +303,10 @@ static void open_done(struct disk_job *disk_job)
         set_state(archive, RECORD_STOPPED, job->error.text);
     } else {
         take_catalog(archive, job);
-        if (enforce_limits(archive)) {
+        bool has_room = enforce_limits(archive);
+        if (has_room && job->is_full && !archive->leaving) {
+            fail(archive, "make a file", -ENOSPC);
+        } else if (has_room) {
             set_state(archive, RECORD_READY, "");
         }
     }

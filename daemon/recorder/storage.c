@@ -44,24 +44,25 @@ int storage_create(int folder, const char *name)
     return fd < 0 ? -errno : fd;
 }
 
-// Whether the folder takes files. A file system that is full does, once clips are deleted.
+// Whether the folder takes files. -ENOSPC: not now.
 static int try_to_write(int folder)
 {
     static const uint8_t bytes[TRIAL_SIZE];
     _cleanup_(cleanup_close) int fd = storage_create(folder, TRIAL_FILE);
 
     if (fd < 0) {
-        return fd == -ENOSPC ? 0 : fd;
+        return fd;
     }
     int r = storage_write(fd, bytes, sizeof bytes, 0);
     if (r == 0 && fsync(fd) < 0) {
         r = -errno;
     }
     unlinkat(folder, TRIAL_FILE, 0);
-    return r == -ENOSPC ? 0 : r;
+    return r;
 }
 
-int storage_open(const char *path, struct error *error, struct storage **ret_storage)
+int storage_open(const char *path, struct error *error, bool *ret_is_full,
+                 struct storage **ret_storage)
 {
     _cleanup_(cleanup_close) int folder = -1;
     struct storage *storage;
@@ -75,12 +76,13 @@ int storage_open(const char *path, struct error *error, struct storage **ret_sto
         return error_set(error, -errno, "cannot open the folder %s: %s", path, strerror(errno));
     }
     r = try_to_write(folder);
-    if (r < 0) {
+    if (r < 0 && r != -ENOSPC) {
         return error_set(error, r, "cannot write to %s: %s", path, strerror(-r));
     }
     storage = g_new0(struct storage, 1);
     storage->references = 1;
     storage->folder = TAKE_FD(folder);
+    *ret_is_full = r == -ENOSPC;
     *ret_storage = storage;
     return 0;
 }

@@ -13,9 +13,11 @@
 
 struct storage;
 
-// Opens the folder, making it if need be, and tries whether it can be written. Errors are what the
-// file system says, with a sentence in `error`.
-int storage_open(const char *path, struct error *error, struct storage **ret_storage);
+// Opens the folder, making it if need be, and tries whether it can be written. *ret_is_full: there
+// is no room now, which is no error, because clips can still be read and deleted. Errors are what
+// the file system says, with a sentence in `error`.
+int storage_open(const char *path, struct error *error, bool *ret_is_full,
+                 struct storage **ret_storage);
 // Any thread may take and give back references.
 struct storage *storage_ref(struct storage *storage);
 void storage_unref(struct storage *storage); // takes NULL
