@@ -38,6 +38,7 @@ struct footage {
     int64_t begun_ns, end_ns; // captured; the end of what was given to the file
     bool skips;               // up to the next key frame, because memory was full
     int64_t covered_ns;       // up to here there are clips already
+    int64_t given_up_ns;      // the newest unit when the storage stopped last
     uint64_t last_clip;
     struct fragment *fragment; // owned; NULL: empty
 };
@@ -95,13 +96,33 @@ static const struct footage_unit *second_key_frame(const struct footage *footage
     return NULL;
 }
 
+// When what was asked for is over.
+static int64_t wanted_until_ns(const struct footage *footage)
+{
+    return footage->settings.mode == RECORD_ALWAYS || footage->moving->len > 0
+               ? INT64_MAX
+               : MAX(footage->event_until_ns, footage->trigger_until_ns);
+}
+
+// Whether the first group in memory, which ends at `end_ns`, belongs into a clip that has no file.
+static bool is_first_group_missed(const struct footage *footage, int64_t end_ns)
+{
+    const struct footage_unit *first = g_queue_peek_head((GQueue *)&footage->units);
+    int64_t missed_ns = MAX(footage->given_up_ns, MAX(footage->asked_ns, footage->covered_ns));
+
+    return !footage->file && first->captured_ns < wanted_until_ns(footage) && end_ns > missed_ns;
+}
+
 static void forget_old_units(struct footage *footage)
 {
     int64_t oldest_ns = footage->last_ns - footage->settings.before_ns - FOOTAGE_NOTICED_NS;
     const struct footage_unit *unit;
 
     while ((unit = second_key_frame(footage)) && unit->captured_ns <= oldest_ns) {
-        drop_first_group(footage);
+        bool missed = is_first_group_missed(footage, unit->captured_ns);
+        unsigned count = drop_first_group(footage);
+
+        archive_count_lost(footage->pool->archive, missed ? count : 0);
     }
 }
 
@@ -229,14 +250,6 @@ static GList *find_beginning(const struct footage *footage)
 static bool shows_event(const struct footage *footage)
 {
     return footage->moving->len > 0 || footage->last_ns < footage->event_until_ns;
-}
-
-// When what was asked for is over.
-static int64_t wanted_until_ns(const struct footage *footage)
-{
-    return footage->settings.mode == RECORD_ALWAYS || footage->moving->len > 0
-               ? INT64_MAX
-               : MAX(footage->event_until_ns, footage->trigger_until_ns);
 }
 
 // Gives the clip the pictures in memory from `link` on.
@@ -584,8 +597,9 @@ void footage_pool_give_up_clips(struct footage_pool *pool)
         struct footage *footage = pool->views->pdata[i];
 
         end_clip(footage, footage->last_ns + footage->interval_ns);
-        // Nobody knows how much of it was written.
+        // Nobody knows how much of it was written; what was not is counted by the archive.
         footage->covered_ns = 0;
+        footage->given_up_ns = footage->last_ns;
     }
 }
 
