@@ -40,18 +40,16 @@ struct archive_job {
     struct recording recording; // a copy
     uint8_t *payload;           // owned
     size_t offset, size;
-    uint64_t total;
+    uint64_t total, free_bytes, total_bytes;
     enum record_action action;
     uint32_t request;
     archive_answer *answer;
     archive_bytes *bytes;
     void *context;
     int result;
-    uint64_t free_bytes, total_bytes;
     bool is_full; // a file system may take no file although it has `free_bytes`
     struct error error;
-    const char *path; // borrowed, and set once
-    const char *mark; // borrowed
+    const char *path, *mark; // borrowed from the archive
     struct catalog catalog;
 };
 
@@ -253,16 +251,16 @@ static void run_open(struct disk_job *disk_job)
     job->result = storage_open(job->path, &job->error, &job->is_full, &job->storage);
     if (job->result == 0) {
         job->result = catalog_load(job->storage, job->mark, &job->error, &job->catalog);
-        job->result =
-            job->result ? error_prefix(&job->error, job->result, "the folder %s", job->path) : 0;
+        if (job->result < 0) {
+            error_prefix(&job->error, job->result, "the folder %s", job->path);
+        }
     }
     if (job->result == 0) {
         job->result = storage_space(job->storage, &job->free_bytes, &job->total_bytes);
-        job->result = job->result ? error_set(&job->error, job->result,
-                                              "cannot find the free space in %s: "
-                                              "%s",
-                                              job->path, strerror(-job->result))
-                                  : 0;
+        if (job->result < 0) {
+            error_set(&job->error, job->result, "cannot find the free space in %s: %s", job->path,
+                      strerror(-job->result));
+        }
     }
 }
 
@@ -277,9 +275,7 @@ static void take_catalog(struct archive *archive, struct archive_job *job)
     archive->library.next_id = MAX(archive->library.next_id, catalog->next_id);
     archive->counts.free_bytes = job->free_bytes;
     archive->total_bytes = job->total_bytes;
-    if (!archive->mark[0]) {
-        archive->found_ns = retention_newest(&archive->library);
-    }
+    archive->found_ns = archive->mark[0] ? archive->found_ns : retention_newest(&archive->library);
     memcpy(archive->mark, catalog->mark, sizeof archive->mark);
     if (catalog->recovered) {
         log_notice("made %u clips whole that were open when the recorder or the power failed",
@@ -303,11 +299,10 @@ static void open_done(struct disk_job *disk_job)
         set_state(archive, RECORD_STOPPED, job->error.text);
     } else {
         take_catalog(archive, job);
-        bool has_room = enforce_limits(archive);
-        if (has_room && job->is_full && !archive->leaving) {
-            fail(archive, "make a file", -ENOSPC);
-        } else if (has_room) {
+        if (enforce_limits(archive) && (!job->is_full || archive->leaving)) {
             set_state(archive, RECORD_READY, "");
+        } else if (archive->state != RECORD_STOPPED) {
+            fail(archive, "make a file", -ENOSPC);
         }
     }
     free_job(job);
