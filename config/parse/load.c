@@ -274,6 +274,10 @@ static void refuse_syntax(struct problems *problems, const config_t *tree)
         fputs(" in ", problems->file);
         schema_print_excerpt(problems->file, line + strspn(line, " \t"));
     }
+    if (strstr(config_error_text(tree), "element type")) {
+        fputs("; in one [ ] all numbers have a point or none has: write [0.0, 0.5], not [0, 0.5]",
+              problems->file);
+    }
     problems_end(problems);
 }
 
