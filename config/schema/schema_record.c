@@ -112,10 +112,13 @@ const char *config_record_mode_name(enum config_record_mode mode)
 
 #define RECORD_FIELD(member) .offset = offsetof(struct config_camera, record.member)
 static const struct schema_key record_keys[] = {
-    {"view", SCHEMA_STRING, RECORD_FIELD(view), .default_text = "",
+    {"view", SCHEMA_STRING, .remote = true, RECORD_FIELD(view), .default_text = "",
      .help = "The view that is kept, of H.264 or H.265; \"\" is the camera's first. It need not be "
              "one that shows motion: the regions find that, whatever is kept. A view that is kept "
-             "is computed and encoded all the time, whether anybody watches it or not."},
+             "is computed and encoded all the time, whether anybody watches it or not. When this "
+             "key changes, a clip that is being written ends, and the next begins with the first "
+             "key frame of the new view. Over the network you can choose only a view that you may "
+             "watch."},
     {"mode", SCHEMA_WORD, .remote = true, RECORD_FIELD(mode), .words = mode_words,
      .default_text = "off",
      .help = "What is kept of the view. events: a clip around each motion event, and when a "

@@ -336,6 +336,30 @@ static void take_change(struct live *live, const struct live_request *request, s
     }
 }
 
+// Nobody has a view recorded that they may not watch. Fault and result are those of a view that a
+// path names.
+static int check_recorded(const struct draft *change, const struct config *config,
+                          struct live_request *request)
+{
+    for (size_t i = 0; i < change->asked.count; i++) {
+        const char *path = change->asked.list[i].path;
+        const struct config_view *view;
+        struct config_place place;
+
+        if (!g_str_has_suffix(path, ".record.view") ||
+            config_find(config, path, NULL, &place) < 0) {
+            continue;
+        }
+        view = config_record_view(place.object);
+        if (config_view_role(view) > request->role) {
+            snprintf(request->fault.key, sizeof request->fault.key, "%s", path);
+            return error_set(&request->fault.error, -ENOENT,
+                             "got \"%s\", which is not there for this user", view->name);
+        }
+    }
+    return 0;
+}
+
 static int check_change(const struct live *live, const struct config *running,
                         struct live_request *request, struct draft *change, FILE *problems,
                         struct config **ret_config)
@@ -350,7 +374,7 @@ static int check_change(const struct live *live, const struct config *running,
     }
     r = r < 0 ? r : lay_change(live, change);
     r = r < 0 ? r : config_file_load(live->file, &change->in_effect, problems, ret_config);
-    return r;
+    return r < 0 ? r : check_recorded(change, *ret_config, request);
 }
 
 void live_change(struct live *live, const struct config *running, struct live_request *request,

@@ -124,7 +124,7 @@ PAIRS = {
     "pad.polygon": ([[0, 1], [0.2, 1], [0, 0.8]], [[0, 1], [0.1, 1], [0, 0.8]]),
     "polygon": (WHOLE, [*WHOLE[:3], [0, 0.9]]), "colour": ("#ff0000", "#00ff80"), "text": ("door \u00e4", ""),
     "corner": ("bottom-left", "bottom-right"), "regions": (["door", "yard"], ["door"]), "end": (0.4, 0.5),
-    "mode": ("events", "off"), "threshold": (60, 70), "block": ([16, 16], [32, 8]), "rows": (2, 1),
+    "mode": ("events", "off"), "record.view": ("binary", "edges"), "threshold": (60, 70), "block": ([16, 16], [32, 8]), "rows": (2, 1),
 }
 
 
@@ -213,7 +213,7 @@ def test_no_key_changes_that_the_schema_does_not_call_remote(shared):
             "cameras.front.pipeline", "cameras.front.url", "cameras.front.credentials",
             "cameras.front.controls", "cameras.front.regions.door.mask",
             "cameras.front.views.edges.allow", "cameras.front.views.edges.mask",
-            "storage.path"} < set(fixed)
+            "cameras.front.views.edges.left", "storage.path"} < set(fixed)
     network = http.client.HTTPConnection("127.0.0.1", shared.settings["http"]["port"], timeout=PATIENCE_S)
     for path in fixed + ["cameras.front.name", "cameras.front.views.edges.name"]:
         for value in ("", None, 1, True, [], {}, "/etc/passwd"):
@@ -324,6 +324,27 @@ def test_a_camera_is_disarmed_and_armed(serve, watch):
     assert arm('{"armed": 1}')[0] == 422 and arm('{"armed": true, "fps": 1}')[0] == 422
     assert arm("[" * 65000)[0] == arm('{"armed": ' * 6000)[0] == arm("")[0] == 422
     assert arm('{"armed": true}', "back")[0] == arm('{"armed": true}', "a%22b")[0] == 404
+
+
+def test_another_view_is_recorded_without_losing_a_frame(serve, watch, tmp_path):
+    server = serve(record={"mode": "always"})
+    viewer = watch(server.url("/front/edges"))
+    viewer.wait_numbers(1)
+
+    def recorded():
+        clips = ask(server, "GET", "/v1/clips")[1]
+        return [clip["view"] for clip in clips if clip["open"]], [clip["view"] for clip in clips if not clip["open"]]
+
+    wait_for(lambda: recorded() == (["edges"], []), explain=server.stderr)
+    status, answer = patch(server, nested("cameras.front.record.view", "bw"))
+    assert status == 200 and answer["changed"] == [
+        {"key": "cameras.front.record.view", "before": "", "after": "bw", "cost": "frame"}]
+    wait_for(lambda: recorded() == (["bw"], ["edges"]), explain=server.stderr)
+    assert server.mount("/front/bw")["recorded"] == "always"
+    status, answer = patch(server, nested("cameras.front.record.view", "none"))
+    assert (status, answer["key"]) == (422, "cameras.front.record.view")
+    viewer.wait_after(time.monotonic_ns(), pattern.FPS)
+    server.assert_accounted(viewer)
 
 
 def test_a_key_frame_comes_when_it_is_asked_for(serve, watch):
@@ -458,5 +479,9 @@ def test_only_operators_may_ask_and_secrets_are_hidden(edged, tmp_path):
     refused, status = curl("otto", *change, json.dumps(safe))
     assert status == "404" and "not there for this user" in refused
     assert curl("anna", *change, json.dumps(safe))[1] == "200"
+    kept = json.dumps(nested("cameras.front.record.view", "safe"))  # by who may watch it alone
+    refused, status = curl("otto", *change, kept)
+    assert status == "404" and "not there for this user" in refused
+    assert curl("anna", *change, kept)[1] == "200"
     assert curl("anna", *change, json.dumps({"cameras": {"front": {"pipeline": "x"}}}))[1] == "403"
     assert get(server)["cameras"]["front"]["views"]["edges"]["gain"] == 2.0

@@ -1,7 +1,7 @@
 // Which keys may be changed over the network: what makes the picture, its encoding, the regions,
 // privacy, what is recorded when, and the kernels' blocks. What names a file, a device, a program,
-// a URL, an address, a role or another view may not, and neither may a key that nobody has thought
-// about.
+// a URL, an address or a role may not, and neither may the sides of a split, which would show a
+// view to people who may not watch it, nor a key that nobody has thought about.
 #include "config/schema/schema.h"
 #include "tests/unit/unit.h"
 
@@ -54,6 +54,7 @@ static const char *const may[] = {
     "cameras.regions.cooldown_s",
     "cameras.privacy",
     "cameras.privacy.polygon",
+    "cameras.record.view",
     "cameras.record.mode",
     "cameras.record.regions",
     "cameras.record.before_s",
