@@ -31,6 +31,8 @@ bool config_overrides_unset(struct config_overrides *overrides, const char *path
 // The one of exactly that path; NULL: there is none.
 const struct config_override *config_overrides_find(const struct config_overrides *overrides,
                                                     const char *path);
+// Whether anything is said of `path` or of what is inside it.
+bool config_overrides_has(const struct config_overrides *overrides, const char *path);
 // Sets all of `from` in `target`. -ENOMEM: some are missing.
 int config_overrides_add(struct config_overrides *target, const struct config_overrides *from);
 void config_overrides_finish(struct config_overrides *overrides);
@@ -102,12 +104,14 @@ struct config_fault {
 
 // Reads a JSON merge patch (RFC 7396) for `config` into `ret_overrides`, {0} at first, and the
 // paths that go back to what the file says into `ret_resets` (their values mean nothing). Only keys
-// that may be changed over the network are taken, of what `role` is shown. -EBADMSG: no JSON, or a
-// key for the second time; -EPERM: a key that may not be changed; -ENOENT: no such key, camera or
-// view; -EINVAL: a value that cannot be one; -ENOMEM. Values are checked when they are loaded.
-int config_patch_read(const struct config *config, enum config_role role, const char *text,
-                      size_t size, struct config_fault *fault,
-                      struct config_overrides *ret_overrides, struct config_overrides *ret_resets);
+// that may be changed over the network are taken, of what `role` is shown. An admin may also reset
+// what is in `kept`, settings of cameras and views that may be gone. -EBADMSG: no JSON, or a key
+// for the second time; -EPERM: a key that may not be changed; -ENOENT: no such key, camera or view;
+// -EINVAL: a value that cannot be one; -ENOMEM. Values are checked when they are loaded.
+int config_patch_read(const struct config *config, const struct config_overrides *kept,
+                      enum config_role role, const char *text, size_t size,
+                      struct config_fault *fault, struct config_overrides *ret_overrides,
+                      struct config_overrides *ret_resets);
 
 static inline void cleanup_overrides(struct config_overrides *overrides)
 {

@@ -71,6 +71,16 @@ const struct config_override *config_overrides_find(const struct config_override
     return NULL;
 }
 
+bool config_overrides_has(const struct config_overrides *overrides, const char *path)
+{
+    for (size_t i = 0; i < overrides->count; i++) {
+        if (is_inside(overrides->list[i].path, path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int config_overrides_add(struct config_overrides *target, const struct config_overrides *from)
 {
     int r = 0;

@@ -14,6 +14,7 @@
 
 struct reader {
     const struct config *config;
+    const struct config_overrides *kept;
     enum config_role role; // of who asks
     const char *at, *end;
     struct config_fault *fault;
@@ -287,6 +288,20 @@ static int read_place(struct reader *reader, const struct config_place *place)
     return note(reader, place->element ? reader->overrides : reader->resets, NULL);
 }
 
+// Nothing is at the path. A setting of it that was kept when something was there can be forgotten.
+static int read_gone(struct reader *reader, const char *why)
+{
+    if (reader->role == CONFIG_ROLE_ADMIN && config_overrides_has(reader->kept, reader->path)) {
+        if (take(reader, '{')) {
+            return read_members(reader);
+        }
+        if (take_word(reader, "null")) {
+            return note(reader, reader->resets, NULL);
+        }
+    }
+    return fail(reader, -ENOENT, "%s", why);
+}
+
 static int read_member(struct reader *reader, const char *name)
 {
     size_t length = strlen(reader->path);
@@ -299,7 +314,7 @@ static int read_member(struct reader *reader, const char *name)
     if (!*name || strchr(name, '.') || strlen(name) > 64) {
         r = fail(reader, -ENOENT, "unknown key");
     } else if (config_find(reader->config, reader->path, &error, &place) < 0) {
-        r = fail(reader, -ENOENT, "%s", error.text);
+        r = read_gone(reader, error.text);
     } else if (place.role > reader->role) {
         r = fail(reader, -ENOENT, "got \"%.64s\", which is not there for this user", name);
     } else {
@@ -331,11 +346,13 @@ static int read_members(struct reader *reader)
     return r < 0 || take(reader, '}') ? r : refuse_text(reader, "\",\" or \"}\"");
 }
 
-int config_patch_read(const struct config *config, enum config_role role, const char *text,
-                      size_t size, struct config_fault *fault,
-                      struct config_overrides *ret_overrides, struct config_overrides *ret_resets)
+int config_patch_read(const struct config *config, const struct config_overrides *kept,
+                      enum config_role role, const char *text, size_t size,
+                      struct config_fault *fault, struct config_overrides *ret_overrides,
+                      struct config_overrides *ret_resets)
 {
     struct reader reader = {.config = config,
+                            .kept = kept,
                             .role = role,
                             .at = text,
                             .end = text + size,

@@ -46,6 +46,11 @@ void client_cleanup(struct client **client)
     client_free(*client);
 }
 
+const char *client_name(const struct client *client)
+{
+    return client->place.name;
+}
+
 // The control socket that `configured` names; NULL and "" as of client_get_status().
 static int find_socket(const char *configured, struct error *error, struct client_place *place)
 {

@@ -51,6 +51,9 @@ int client_new(const struct client_options *options, struct error *error,
 void client_free(struct client *client);
 void client_cleanup(struct client **client); // for _cleanup_
 
+// Where it is, for messages: the path of the socket, or "https://camera:9854". The client's.
+const char *client_name(const struct client *client);
+
 // GETs `page` ("/v1/status") and stores the body, NUL-terminated, in *ret_body; the caller free()s
 // it. Errors of client_wire_open(); -ETIMEDOUT after 5 s; -EPROTO: the reply is no HTTP, or cut
 // short; -EAGAIN (503) and -EINVAL: edged refuses; each with its sentence in `error`.

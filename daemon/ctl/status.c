@@ -26,15 +26,14 @@ static const char reload_usage[] =
     "  --json         the verdict as JSON; edgectl(1) explains the fields\n" CLIENT_HELP;
 
 static const char page_usage[] =
-    "Usage: edgectl page [--json] [--config FILE | --socket PATH]\n"
+    "Usage: edgectl page [--json] " CLIENT_SYNOPSIS "\n"
     "Prints the address of the running edged's page, for a browser on this machine. Without users "
     "it\n"
     "holds a secret, with which the page may change settings, until edged ends: show it to "
     "nobody.\n"
+    "With --host it is the address there, without a secret: the page asks for a user.\n"
     "\n"
-    "  --json         the same as JSON: {\"url\": ...}\n"
-    "  --config FILE  the running edged's configuration, which names its control socket\n"
-    "  --socket PATH  the control socket, as `control.socket` in edged.conf\n";
+    "  --json         the same as JSON: {\"url\": ...}\n" CLIENT_HELP;
 
 static void print_summary(JsonObject *status)
 {
@@ -331,6 +330,24 @@ struct question {
     void (*print)(JsonObject *reply);
 };
 
+static int fetch(const struct client *client, const struct client_options *where,
+                 const struct question *question, struct error *error, char **ret_body)
+{
+    if (question->posted) {
+        return client_post(client, question->page, error, ret_body);
+    }
+    if (where->host && question->print == print_page) { // the link is for the control socket alone
+        int r = client_get(client, "/v1/session", error, ret_body);
+
+        if (r == 0) {
+            g_free(*ret_body);
+            *ret_body = g_strdup_printf("{\"url\":\"%s/\"}", client_name(client));
+        }
+        return r;
+    }
+    return client_get(client, question->page, error, ret_body);
+}
+
 // Asks the running edged, and prints its reply.
 static int ask(int argc, char **argv, const struct question *question)
 {
@@ -349,10 +366,7 @@ static int ask(int argc, char **argv, const struct question *question)
         return status;
     }
     int r = client_new(&where, &error, &client);
-    if (r == 0) {
-        r = question->posted ? client_post(client, question->page, &error, &body)
-                             : client_get(client, question->page, &error, &body);
-    }
+    r = r < 0 ? r : fetch(client, &where, question, &error, &body);
     r = r < 0 ? r : client_parse(body, &error, &reply);
     if (r < 0) {
         fprintf(stderr, "edgectl: %s\n", error.text);

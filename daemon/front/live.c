@@ -364,8 +364,8 @@ static int check_change(const struct live *live, const struct config *running,
                         struct live_request *request, struct draft *change, FILE *problems,
                         struct config **ret_config)
 {
-    int r = config_patch_read(running, request->role, request->text, request->size, &request->fault,
-                              &change->asked, &change->resets);
+    int r = config_patch_read(running, &live->kept, request->role, request->text, request->size,
+                              &request->fault, &change->asked, &change->resets);
 
     if (r == 0 && request->is_kept && !live->store) {
         return error_set(&request->fault.error, -EINVAL,

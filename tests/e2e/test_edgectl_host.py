@@ -68,6 +68,8 @@ def test_commands_do_inside_tls_what_they_do_over_the_socket(serve, tmp_path):
     assert KEY in run("diff", *at(server)).stdout
     assert run("unset", *at(server), KEY).stdout.startswith(f"{KEY}: 2.0 -> 1.0")
     assert "configuration reloaded" in run("reload", *at(server)).stdout
+    assert run("page", "--host", server.host, "--ca", server.ca).stdout == f"{server.host}/\n"
+    assert json.loads(run("page", "--json", *at(server)).stdout) == {"url": f"{server.host}/"}
 
 
 def test_events_are_watched_inside_tls(serve, listen):

@@ -426,6 +426,14 @@ def test_a_setting_of_a_view_that_went_is_left_out(serve):
     cameras[0]["views"].append(gone)
     server.reload(cameras)
     assert get(server)["cameras"]["front"]["views"]["bw"]["threshold"] == 33
+    cameras[0]["views"].pop()
+    server.reload(cameras)
+    edgectl(server, "unset", "cameras.front.views.bw.threshold")  # as the warning says
+    for key in ("bw.gain", "bw", "other.threshold"):
+        assert "allowed: edges" in edgectl(server, "unset", f"cameras.front.views.{key}", status=1)
+    cameras[0]["views"].append(gone)
+    server.reload(cameras)
+    assert get(server)["cameras"]["front"]["views"]["bw"]["threshold"] == 80
 
 
 @pytest.mark.parametrize("text", ["settings = (", "config = 1;", "  @include \"/etc/passwd\"\n",
