@@ -166,7 +166,7 @@ static int open_included(const char *path, int *ret_fd)
 }
 
 // Reads a whole file, at most TOTAL_BYTES_MAX of it.
-static int read_file(int fd, char **ret_text, size_t *ret_length)
+static int read_bytes(int fd, char **ret_text, size_t *ret_length)
 {
     _cleanup_(cleanup_free) char *text = NULL;
     size_t length = 0, capacity = 0;
@@ -244,7 +244,7 @@ static int include(struct config_text *target, const struct piece *from, const c
     piece.name = target->files[target->file_count - 1];
     r = open_included(piece.name, &fd);
     if (r == 0) {
-        r = read_file(fd, &text, &length);
+        r = read_bytes(fd, &text, &length);
     }
     if (r == -ENOMEM) {
         return r;
@@ -343,7 +343,7 @@ int config_text_read(struct config_text *target, const char *path)
     _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY); // or a pipe
     _cleanup_(cleanup_free) char *text = NULL;
     size_t length = 0;
-    int r = fd < 0 ? -errno : read_file(fd, &text, &length);
+    int r = fd < 0 ? -errno : read_bytes(fd, &text, &length);
 
     if (r < 0) {
         return report_fatal(target, path, r);

@@ -7,6 +7,8 @@
 #include "config/live/live.h"
 #include "config/schema/schema.h"
 
+#include <glib.h>
+
 static void check_paths(const struct config *config, const struct config_overrides *overrides,
                         const char *gone)
 {
