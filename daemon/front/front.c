@@ -357,12 +357,11 @@ static void change_config(void *context, struct live_request *request)
         return;
     }
     reload_keep_addresses(front->config, next);
-    if (log_limit_line(&front->change_limit, clock_now_ns(), suffix)) {
+    if (!request->is_kept && log_limit_line(&front->change_limit, clock_now_ns(), suffix)) {
         _cleanup_(cleanup_free) char *changes = config_diff_summarize(front->config, next);
 
-        log_notice("settings changed%s: %s%s", request->is_kept ? " and kept" : "",
-                   changes ? changes : "", suffix);
-    }
+        log_notice("settings changed by %s: %s%s", request->who, changes ? changes : "", suffix);
+    } // live_save() tells what is kept
     apply_cameras(front, next);
     config_free(front->config);
     front->config = next;
@@ -373,7 +372,8 @@ static int set_blocks(void *context, const struct config_block *blocks, bool is_
                       struct error *error)
 {
     g_autofree char *patch = tuning_patch(blocks);
-    struct live_request request = {.text = patch, .size = strlen(patch), .is_kept = is_kept};
+    struct live_request request = {
+        .text = patch, .size = strlen(patch), .who = "POST /v1/tune", .is_kept = is_kept};
 
     change_config(context, &request);
     g_free(request.reply);

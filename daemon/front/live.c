@@ -88,7 +88,8 @@ int live_load(const char *path, bool is_look, FILE *problems, struct live *ret_l
 
     if (r == 0) {
         settings_file_read(live.store, path, is_look, problems, &live.kept);
-        r = lay_kept(&live, problems, ret_config);
+        r = config_overrides_add(&live.saved, &live.kept);
+        r = r < 0 ? r : lay_kept(&live, problems, ret_config);
     }
     if (r < 0) {
         live_finish(&live);
@@ -108,15 +109,50 @@ void live_take(struct live *live, struct live *next)
 // Keeping
 // ---------------------------------------------------------------------
 
+static bool has(const struct config_overrides *overrides, const struct config_override *override)
+{
+    const struct config_override *found = config_overrides_find(overrides, override->path);
+
+    return found && g_strcmp0(found->value, override->value) == 0;
+}
+
+// Logs what will be kept that is not yet, and what is that will not be: at most one line a setting
+// in each SAVE_AFTER_MS, so that no limit has to leave out any.
+static void log_kept(const struct live *live)
+{
+    for (size_t i = 0; i < live->kept.count; i++) {
+        const struct config_override *one = &live->kept.list[i];
+
+        if (!has(&live->saved, one)) {
+            log_notice("%s kept by %s: %.1000s", one->path, live->keeper,
+                       one->value ? one->value : "taken away");
+        }
+    }
+    for (size_t i = 0; i < live->saved.count; i++) {
+        const char *path = live->saved.list[i].path;
+
+        if (!config_overrides_find(&live->kept, path)) {
+            log_notice("%s unset by %s", path, live->keeper);
+        }
+    }
+}
+
 void live_save(struct live *live)
 {
     struct error error = {0};
 
     g_clear_handle_id(&live->save_timer, g_source_remove);
-    if (live->is_unsaved && settings_file_write(live->store, live->path, &live->kept, &error) < 0) {
-        log_error("cannot keep settings: %s, they last until edged ends", error.text);
+    if (live->is_unsaved) {
+        if (settings_file_write(live->store, live->path, &live->kept, &error) < 0) {
+            log_error("cannot keep settings: %s, they last until edged ends", error.text);
+        } else {
+            log_kept(live);
+            config_overrides_finish(&live->saved);
+            config_overrides_add(&live->saved, &live->kept);
+        }
     }
     live->is_unsaved = false;
+    g_clear_pointer(&live->keeper, g_free);
 }
 
 static gboolean on_save(gpointer data)
@@ -132,18 +168,12 @@ void live_finish(struct live *live)
 {
     live_save(live);
     config_overrides_finish(&live->kept);
+    config_overrides_finish(&live->saved);
     config_overrides_finish(&live->in_effect);
     config_file_free(live->file);
     free(live->store);
     g_free(live->path);
     *live = (struct live){0};
-}
-
-static bool is_kept(const struct live *live, const struct config_override *override)
-{
-    const struct config_override *kept = config_overrides_find(&live->kept, override->path);
-
-    return kept && g_strcmp0(kept->value, override->value) == 0;
 }
 
 void live_tell(const struct live *live)
@@ -329,7 +359,12 @@ static void take_change(struct live *live, const struct live_request *request, s
     if (!request->is_kept) {
         return;
     }
+    if (g_strcmp0(live->keeper, request->who) != 0) { // each is told of under one name
+        live_save(live);
+    }
     swap_overrides(&live->kept, &change->kept);
+    g_free(live->keeper);
+    live->keeper = g_strdup(request->who);
     live->is_unsaved = true;
     if (!live->save_timer) {
         live->save_timer = g_timeout_add(SAVE_AFTER_MS, on_save, live);
@@ -421,7 +456,7 @@ static void describe_key(struct description *to, const char *path)
     g_autofree char *plain = config_json_at(config_file_plain(to->live->file), path);
     g_autofree char *running = config_json_at(to->running, path);
     const char *origin = config_file_origin(to->live->file, path);
-    bool kept = over && is_kept(to->live, over);
+    bool kept = over && has(&to->live->kept, over);
 
     fprintf(to->file,
             "%s{\"key\":\"%s\",\"file\":%s,\"running\":%s,\"kept\":%s,\"from\":", to->separator,

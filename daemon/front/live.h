@@ -18,7 +18,9 @@ struct live {
     char *path;                        // of the configuration file; NULL: the built-in defaults
     char *store;                       // settings.conf; NULL: there is no place for it
     struct config_file *file;          // as it was read last
-    struct config_overrides kept;      // as settings.conf says
+    struct config_overrides kept;      // what settings.conf is to say
+    struct config_overrides saved;     // what it says
+    char *keeper;                      // who asked for what is not saved yet; NULL: nobody
     struct config_overrides in_effect; // over the file: kept ones that fit, and others
     guint save_timer;                  // GLib source id; 0: none
     bool is_unsaved;
@@ -34,7 +36,8 @@ int live_load(const char *path, bool is_look, FILE *problems, struct live *ret_l
 void live_take(struct live *live, struct live *next);
 // Writes what is kept, if that is still to be done, and frees all.
 void live_finish(struct live *live);
-// Writes what is kept now, if that is still to be done. A failure is logged.
+// Writes what is kept now, if that is still to be done, and logs what is kept by whom, or a
+// failure.
 void live_save(struct live *live);
 // Writes each kept setting that is in effect as a line to standard output, for --check.
 void live_tell(const struct live *live);
@@ -44,6 +47,7 @@ struct live_request {
     const char *text; // JSON merge patch
     size_t size;
     enum config_role role;     // of who asks
+    const char *who;           // asks, for the log: "otto, 192.168.1.5"
     bool is_dry, is_kept;      // only said what it would do; written to settings.conf
     unsigned status;           // result: of HTTP, 200 or an error
     struct config_fault fault; // result: of an error

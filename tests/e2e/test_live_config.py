@@ -124,7 +124,8 @@ PAIRS = {
     "pad.polygon": ([[0, 1], [0.2, 1], [0, 0.8]], [[0, 1], [0.1, 1], [0, 0.8]]),
     "polygon": (WHOLE, [*WHOLE[:3], [0, 0.9]]), "colour": ("#ff0000", "#00ff80"), "text": ("door \u00e4", ""),
     "corner": ("bottom-left", "bottom-right"), "regions": (["door", "yard"], ["door"]), "end": (0.4, 0.5),
-    "mode": ("events", "off"), "record.view": ("binary", "edges"), "threshold": (60, 70), "block": ([16, 16], [32, 8]), "rows": (2, 1),
+    "mode": ("events", "off"), "record.view": ("binary", "edges"), "threshold": (60, 70),
+    "block": ([16, 16], [32, 8]), "rows": (2, 1),
 }
 
 
@@ -406,6 +407,17 @@ def test_what_is_kept_lies_over_the_file_until_it_is_unset(serve, tmp_path):
     assert edgectl(server, "diff") == "edged runs as its configuration file says\n"
 
 
+def test_the_log_says_who_keeps_what_however_often_others_change_it(serve):
+    server, who = serve(), f"uid {os.getuid()}, control socket"
+    for turn in range(100):
+        assert patch(server, view(gain=1 + turn / 100))[0] == 200
+    edgectl(server, "set", "--keep", f"{EDGES}.gain=2.5")
+    server.wait_stderr(rf"{EDGES}\.gain kept by {who}: 2\.5\n")
+    edgectl(server, "unset", f"{EDGES}.gain")
+    server.wait_stderr(rf"{EDGES}\.gain unset by {who}\n")
+    assert 0 < server.stderr().count(f"settings changed by {who}: between two frames: cameras[0].views[0].gain") < 100
+
+
 def test_a_kept_text_that_looks_like_libconfig_is_only_a_text(serve):
     server, text = serve(), '";); @include "/etc/passwd" # ä \\'
     edgectl(server, "set", "--keep", f"{EDGES}.label.text={text}", f"{EDGES}.gain=2.5")
@@ -493,3 +505,4 @@ def test_only_operators_may_ask_and_secrets_are_hidden(edged, tmp_path):
     assert curl("anna", *change, kept)[1] == "200"
     assert curl("anna", *change, json.dumps({"cameras": {"front": {"pipeline": "x"}}}))[1] == "403"
     assert get(server)["cameras"]["front"]["views"]["edges"]["gain"] == 2.0
+    assert "settings changed by otto, 127.0.0.1: between two frames: cameras[0].views[0].gain" in server.stderr()

@@ -1,6 +1,7 @@
 #include "daemon/front/http/config_route.h"
 
 #include "config/schema/schema.h"
+#include "daemon/front/account/peer.h"
 #include "daemon/front/http/http_body.h"
 #include "daemon/front/live.h"
 #include "daemon/front/stream/stream.h"
@@ -72,10 +73,31 @@ static CONTROL_RESULT refuse_change(const struct http_call *call,
                            sentence);
 }
 
+// "otto, 192.168.1.5", "192.168.1.5" without users, or "uid 1000, control socket". The caller
+// g_free()s it.
+static char *name_client(const struct http_call *call)
+{
+    const char *user = call->request->login->name;
+    const union MHD_ConnectionInfo *at =
+        MHD_get_connection_info(call->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct ucred process = {.uid = (uid_t)-1};
+    socklen_t size = sizeof process;
+    char address[INET6_ADDRSTRLEN];
+
+    if (!call->request->peer) {
+        getsockopt(at->connect_fd, SOL_SOCKET, SO_PEERCRED, &process, &size);
+        return g_strdup_printf("uid %u, control socket", process.uid);
+    }
+    struct peer peer = peer_of(call->request->peer);
+    peer_name(&peer, address);
+    return g_strconcat(user, *user ? ", " : "", address, NULL);
+}
+
 // Makes the change of `text` as the query asks.
 static CONTROL_RESULT change(struct http_call *call, const char *text, size_t size)
 {
-    struct live_request request = {.text = text, .size = size, .role = call->role};
+    g_autofree char *who = name_client(call);
+    struct live_request request = {.text = text, .size = size, .role = call->role, .who = who};
     CONTROL_RESULT result;
 
     if (!read_flag(call, "dry_run", &request.is_dry, &result) ||
