@@ -3,6 +3,7 @@
 // address of its page.
 #include "daemon/ctl/commands.h"
 
+#include "daemon/common/json_text.h"
 #include "daemon/ctl/arguments.h"
 #include "daemon/ctl/client.h"
 #include "daemon/ctl/table.h"
@@ -81,6 +82,29 @@ static void print_configuration(JsonObject *status)
            get_string(verdict, "time"), get_string(verdict, "applied"));
     for (GList *item = problems; item; item = item->next) {
         printf("  %s\n", json_node_get_string(item->data));
+    }
+}
+
+// Prints the values that are not from the file, as `edged --check` does, where this user may know.
+static void print_settings(const struct client *client)
+{
+    _cleanup_(cleanup_free) char *body = NULL;
+    g_autoptr(JsonObject) reply = NULL;
+    g_autoptr(GList) settings = NULL;
+
+    if (client_get(client, "/v1/config/settings", NULL, &body) < 0 ||
+        client_parse(body, NULL, &reply) < 0) {
+        return;
+    }
+    settings = get_list(reply, "settings");
+    for (GList *item = settings; item; item = item->next) {
+        JsonObject *one = json_node_get_object(item->data);
+        g_autofree char *running = json_text(json_object_get_member(one, "running"), false);
+        g_autofree char *file = json_text(json_object_get_member(one, "file"), false);
+
+        printf("%s: %s = %s, over %s (%s)\n", get_string(one, "from"), get_string(one, "key"),
+               strcmp(running, "null") == 0 ? "nothing" : running,
+               strcmp(file, "null") == 0 ? "none" : file, get_string(one, "file_from"));
     }
 }
 
@@ -376,6 +400,9 @@ static int ask(int argc, char **argv, const struct question *question)
         puts(body);
     } else {
         question->print(reply);
+        if (question->print == print_status) {
+            print_settings(client);
+        }
     }
     return !question->posted || get_boolean(reply, "successful") ? 0 : 1;
 }

@@ -176,6 +176,14 @@ void live_finish(struct live *live)
     *live = (struct live){0};
 }
 
+// Where the value is from that a setting lies over.
+static const char *file_origin(const struct live *live, const char *path)
+{
+    const char *origin = config_file_origin(live->file, path);
+
+    return origin ? origin : "default";
+}
+
 void live_tell(const struct live *live)
 {
     for (size_t i = 0; i < live->in_effect.count; i++) {
@@ -183,8 +191,9 @@ void live_tell(const struct live *live)
         _cleanup_(cleanup_free) char *plain =
             config_value_text(config_file_plain(live->file), one->path);
 
-        printf("%s: kept: %s = %s, the file has %s\n", live->store, one->path,
-               one->value ? one->value : "nothing", plain ? plain : "none");
+        printf("%s: kept: %s = %s, over %s (%s)\n", live->store, one->path,
+               one->value ? one->value : "nothing", plain ? plain : "none",
+               file_origin(live, one->path));
     }
 }
 
@@ -455,13 +464,15 @@ static void describe_key(struct description *to, const char *path)
     const struct config_override *over = config_overrides_find(&to->live->in_effect, path);
     g_autofree char *plain = config_json_at(config_file_plain(to->live->file), path);
     g_autofree char *running = config_json_at(to->running, path);
-    const char *origin = config_file_origin(to->live->file, path);
+    const char *origin = file_origin(to->live, path);
     bool kept = over && has(&to->live->kept, over);
 
     fprintf(to->file,
             "%s{\"key\":\"%s\",\"file\":%s,\"running\":%s,\"kept\":%s,\"from\":", to->separator,
             path, plain, running, kept ? "true" : "false");
-    config_print_json_string(to->file, kept ? "kept" : over ? "set" : origin ? origin : "default");
+    config_print_json_string(to->file, kept ? "kept" : over ? "set" : origin);
+    fputs(",\"file_from\":", to->file);
+    config_print_json_string(to->file, origin);
     fputc('}', to->file);
     to->separator = ",";
 }

@@ -60,8 +60,8 @@ struct live_request {
 void live_change(struct live *live, const struct config *running, struct live_request *request,
                  struct config **ret_config);
 
-// {"settings": [{key, file, running, kept, from}]}: what is over the file, or with `is_all` every
-// key, of what `role` is shown. `from` is "default", the place in the file ("edged.conf:12"),
-// "kept" or "set". The caller g_free()s it.
+// {"settings": [{key, file, running, kept, from, file_from}]}: what is over the file, or with
+// `is_all` every key, of what `role` is shown. `file_from` is the place in the file
+// ("edged.conf:12"), or "default"; `from` is the same, "kept" or "set". The caller g_free()s it.
 char *live_describe(const struct live *live, const struct config *running, enum config_role role,
                     bool is_all);

@@ -73,8 +73,9 @@ def get(server):
     return values
 
 
-def edgectl(server, *arguments, status=0):
-    result = subprocess.run([EDGECTL, *arguments, "--socket", server.socket], text=True,
+def edgectl(server, *arguments, status=0, socket=True):
+    where = ["--socket", server.socket] if socket else []
+    result = subprocess.run([EDGECTL, *arguments, *where], text=True,
                             capture_output=True, timeout=PATIENCE_S, env=daemon.environment())
     assert result.returncode == status, result
     return result.stdout + result.stderr
@@ -388,7 +389,11 @@ def test_what_is_kept_lies_over_the_file_until_it_is_unset(serve, tmp_path):
     assert values["regions"] == {}
     checked = daemon.run_edged("--check", "--config", server.config,
                                STATE_DIRECTORY=tmp_path / "state")
-    assert f"{stored}: kept: {EDGES}.gain = 2.5, the file has 1.0\n" in checked.stdout
+    assert f"{stored}: kept: {EDGES}.gain = 2.5, over 1.0 (default)\n" in checked.stdout
+    edgectl(server, "set", "cameras.front.width=320")
+    shown = edgectl(server, "status", "--config", server.config, socket=False)
+    assert f"kept: {EDGES}.gain = 2.5, over 1.0 (default)\n" in shown
+    assert f"set: cameras.front.width = 320, over 640 ({server.config}:{line})\n" in shown
 
     cameras = server.cameras
     cameras[0]["views"][0]["gain"] = 4.0
