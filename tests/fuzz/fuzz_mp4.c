@@ -2,7 +2,7 @@
 // parameter sets, and their bytes, in one piece and byte by byte.
 //
 // Parsers: daemon/mp4/mp4_video.c daemon/common/h265_parameters.c daemon/common/h264_sps.c
-// daemon/common/annex_b.c
+// Parsers: daemon/common/annex_b.c
 #include "tests/fuzz/fuzz.h"
 
 #include "daemon/mp4/mp4_video.h"

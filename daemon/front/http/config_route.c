@@ -78,13 +78,14 @@ static CONTROL_RESULT refuse_change(const struct http_call *call,
 static char *name_client(const struct http_call *call)
 {
     const char *user = call->request->login->name;
-    const union MHD_ConnectionInfo *at =
-        MHD_get_connection_info(call->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct ucred process = {.uid = (uid_t)-1};
-    socklen_t size = sizeof process;
     char address[INET6_ADDRSTRLEN];
 
     if (!call->request->peer) {
+        const union MHD_ConnectionInfo *at =
+            MHD_get_connection_info(call->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        struct ucred process = {.uid = (uid_t)-1};
+        socklen_t size = sizeof process;
+
         getsockopt(at->connect_fd, SOL_SOCKET, SO_PEERCRED, &process, &size);
         return g_strdup_printf("uid %u, control socket", process.uid);
     }
