@@ -157,6 +157,7 @@ static int visit(void *context, const struct recording *found, enum recording_fi
     } else if (line && recording_is_same(line, found)) {
         recording = *line;
         recording.is_kept = found->is_kept;
+        recording.bytes = found->bytes;
         add_clip(load, &recording);
     } else if (growing_file_read_note(load->storage, &recording)) {
         load->unknown++;

@@ -1,7 +1,7 @@
 // The catalog finds out which clips are in the folder. `index.jsonl` has a line of JSON for each,
 // which only saves opening every clip at a start. If index and folder differ, the folder is right:
 // a clip that the index lacks is read and added, a line whose file is gone is dropped, and the
-// files' names say whether a clip is kept and has a picture.
+// files say how large a clip is, whether it is kept and whether it has a picture.
 //
 // A full file system is no error here, because clips can still be deleted. An index that could not
 // be written is written at the next start.

@@ -284,12 +284,15 @@ bool growing_file_read_note(const struct storage *storage, struct recording *rec
 {
     _cleanup_(cleanup_close) int fd =
         storage_open_file(storage, recording, RECORDING_VIDEO, O_RDONLY);
-    bool is_kept = recording->is_kept;
+    const struct recording found = *recording;
 
     if (fd < 0) {
         return false;
     }
+    recording->bytes = 0;
     read_note(fd, recording);
-    recording->is_kept = is_kept;
-    return recording->bytes > 0;
+    bool is_finished = recording->bytes > 0;
+    recording->bytes = found.bytes;
+    recording->is_kept = found.is_kept;
+    return is_finished;
 }

@@ -58,8 +58,8 @@ int growing_file_finish(struct growing_file *file, const struct recording *recor
 int growing_file_recover(struct storage *storage, const struct recording *recording,
                          struct recording *ret_recording);
 
-// Reads the note of a finished file into `recording`, which says where the file is. False: it is no
-// file of the recorder.
+// Reads the note of a finished file into `recording`, which says where the file is, how large it
+// is, and whether it is kept. False: it is no file of the recorder.
 bool growing_file_read_note(const struct storage *storage, struct recording *recording);
 
 uint64_t growing_file_id(const struct growing_file *file); // of its clip; any thread

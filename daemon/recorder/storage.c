@@ -284,10 +284,16 @@ static int visit_file(void *context, int folder, const char *name)
     const struct storage_walk *walk = context;
     struct recording recording;
     enum recording_file file;
+    struct stat about;
 
-    (void)folder;
     if (!recording_read_name(walk->day, name, &recording, &file)) {
         return 0;
+    }
+    if (file == RECORDING_VIDEO) {
+        if (fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(about.st_mode)) {
+            return 0;
+        }
+        recording.bytes = (uint64_t)about.st_size;
     }
     recording.camera = walk->camera;
     recording.view = walk->view;

@@ -45,8 +45,9 @@ int storage_keep(const struct storage *storage, const struct recording *recordin
 // Deletes its files, and the folders that are empty after that. Files that are gone are no error.
 int storage_remove(const struct storage *storage, const struct recording *recording);
 
-// Calls `visit` for each file of the recorder below the folder, with all that its place says;
-// `camera` and `view` are interned. Stops with what `visit` returns if that is negative.
+// Calls `visit` for each file of the recorder below the folder, with all that its place says, and
+// the size of a RECORDING_VIDEO; `camera` and `view` are interned. Stops with what `visit` returns
+// if that is negative.
 typedef int storage_visitor(void *context, const struct recording *recording,
                             enum recording_file file);
 int storage_walk(const struct storage *storage, storage_visitor *visit, void *context);

@@ -2,6 +2,7 @@
 becomes of them."""
 
 import os
+import re
 import shutil
 import time
 
@@ -113,7 +114,8 @@ def test_a_lost_or_broken_index_is_made_again(tmp_path, video):
     text = index.read_text()
     assert len(text.splitlines()) == 1 + 4
     for broken in (text, None, "", "{}\n" * 10, text[:-30], text.replace("camera", "cam"),
-                   text.replace('"front"', '"../front"'), "\0" * 3000):
+                   text.replace('"front"', '"../front"'), "\0" * 3000,
+                   *(re.sub('"bytes":[0-9]+', f'"bytes":{lie}', text) for lie in (0, 1, 2**63, 2**64 - 1))):
         if broken is None:
             index.unlink()
         else:
