@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SECONDS_1904_TO_1970 2082844800LL
+#define SECONDS_1904_TO_1970 2082844800ULL
 #define NTP_SECONDS_1900_TO_1970 2208988800LL
 #define FTYP_SIZE 24u
 #define MVHD_CREATED_AT 12u
@@ -20,6 +20,7 @@
 #define MOOF_HEAD_SIZE 88u // in front of the samples of its run
 #define START_MAX (64u << 10)
 #define NAL_LENGTH_SIZE 4u
+#define DURATION_MAX (UINT64_C(31622400) * MP4_CLOCK_HZ) // a year: what says more is damaged
 
 // Some bytes of a file, or a box in them.
 struct mp4_bytes {
@@ -167,7 +168,7 @@ static int64_t read_created(struct mp4_bytes start)
     struct mp4_bytes box = find_path(start, path);
     uint64_t created = box.size < MVHD_CREATED_AT + 8 ? 0 : get64(box.at + MVHD_CREATED_AT);
 
-    return created ? (int64_t)created - SECONDS_1904_TO_1970 : 0;
+    return created ? (int64_t)(created - SECONDS_1904_TO_1970) : 0;
 }
 
 // Makes the writer, and checks that it begins as the file does, except for the note and the head.
@@ -247,7 +248,7 @@ static bool read_run(struct mp4_bytes moof, struct mp4_part *part)
         time += part->samples[i].duration;
         part->data_size += part->samples[i].size;
     }
-    return get32(run.at + 12) == part->count && time_box.size == 20;
+    return get32(run.at + 12) == part->count && time_box.size == 20 && part->data_size <= INT32_MAX;
 }
 
 // Whether the samples at `offset` are NAL units one behind the other: a file system may say that a
@@ -257,7 +258,7 @@ static int check_samples(int fd, uint64_t offset, const struct mp4_part *part)
     for (uint32_t i = 0; i < part->count; i++) {
         uint64_t left = part->samples[i].size;
 
-        while (left > NAL_LENGTH_SIZE) {
+        do {
             uint8_t length[NAL_LENGTH_SIZE];
             int r = read_at(fd, offset, length, sizeof length);
             uint64_t size = r ? 0 : NAL_LENGTH_SIZE + (uint64_t)get32(length);
@@ -267,10 +268,7 @@ static int check_samples(int fd, uint64_t offset, const struct mp4_part *part)
             }
             offset += size;
             left -= size;
-        }
-        if (left) {
-            return -EBADMSG;
-        }
+        } while (left > 0);
     }
     // The last byte of a NAL unit is never 0.
     uint8_t last;
@@ -315,7 +313,8 @@ static int add_part(struct mp4_recovery *recovery, const struct mp4_part *part)
     g_autoptr(GByteArray) head = g_byte_array_new();
     const struct mp4_sample *last = &part->samples[part->count - 1];
 
-    if (part->samples[0].time < recovery->duration ||
+    if (part->samples[0].time < recovery->duration || part->samples[0].time > DURATION_MAX ||
+        last->time + last->duration > DURATION_MAX ||
         (recovery->fragments == 0 && !part->samples[0].key_frame)) {
         return -EBADMSG;
     }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define SECONDS_1904_TO_1970 2082844800LL
+#define SECONDS_1904_TO_1970 2082844800ULL
 #define NTP_SECONDS_1900_TO_1970 2208988800LL
 #define TRACK 1u
 #define UNDETERMINED 0x55c4u // the language "und", 5 bits a letter
@@ -51,7 +51,7 @@ struct mp4_writer *mp4_writer_new(const struct mp4_video *video,
     writer->note_size = settings->note_size;
     writer->name = g_strdup(settings->name);
     if (settings->created_s) {
-        writer->created = (uint64_t)(settings->created_s + SECONDS_1904_TO_1970);
+        writer->created = (uint64_t)settings->created_s + SECONDS_1904_TO_1970;
     }
     writer->samples = g_array_new(FALSE, FALSE, sizeof(struct table_entry));
     writer->chunks = g_array_new(FALSE, FALSE, sizeof(struct table_chunk));

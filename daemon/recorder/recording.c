@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#define YEAR_MAX 2260 // nanoseconds since 1970 in 64 bits end in 2262
+
 static const char *const suffixes[] = {
     [RECORDING_VIDEO] = ".mp4",
     [RECORDING_PART] = ".mp4.part",
@@ -76,6 +78,7 @@ bool recording_read_name(const char *day, const char *name, struct recording *re
     if (sscanf(day, "%4d-%2d-%2d", &parts.tm_year, &parts.tm_mon, &parts.tm_mday) != 3 ||
         sscanf(name, "%2d%2d%2d.%3dZ-%7[a-z]-%" SCNu64 "%n", &parts.tm_hour, &parts.tm_min,
                &parts.tm_sec, &ms, kind, &recording.id, &end) != 6 ||
+        parts.tm_year < 1970 || parts.tm_year > YEAR_MAX ||
         !read_suffix(name + end, &recording, ret_file)) {
         return false;
     }

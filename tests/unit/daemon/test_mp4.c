@@ -1,9 +1,12 @@
 // What FFmpeg and GStreamer (tests/golden/test_mp4.py) cannot show of the MP4 writer: the bytes of
-// a fragment, tables with gaps, samples read in any pieces, and sets that no track can be made of.
-#include "daemon/mp4/mp4_writer.h"
+// a fragment, tables with gaps, samples read in any pieces, and sets that no track can be made of;
+// and what is recovered of a file with damaged fragments.
+#include "daemon/mp4/mp4_reader.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 // x264's: baseline, 176x144; a picture of two slices behind a delimiter, an SPS and a PPS.
 static const uint8_t unit[] = "\0\0\0\1\x09\x10"
@@ -153,6 +156,70 @@ TEST(test_sets_that_are_missing_broken_or_too_long_make_no_track)
     g_byte_array_set_size(bytes, sizeof set - 1 + MP4_CONFIGURATION_MAX);
     memset(bytes->data + sizeof set - 1, 0x55, MP4_CONFIGURATION_MAX);
     assert_int_equal(mp4_video_read(&video, CONFIG_CODEC_H264, bytes->data, bytes->len), -EMSGSIZE);
+}
+
+static void put_fragment(struct mp4_writer *writer, uint64_t time, GByteArray *bytes)
+{
+    const struct mp4_sample one = {time, 3000, SAMPLE_SIZE, true};
+
+    mp4_writer_fragment(writer, &one, 1, 0, bytes);
+    g_byte_array_append(bytes, sample, SAMPLE_SIZE);
+}
+
+static struct mp4_recovery recover(const GByteArray *bytes)
+{
+    struct mp4_recovery recovery;
+    int fd = memfd_create("clip", MFD_CLOEXEC);
+
+    assert_int_equal(write(fd, bytes->data, bytes->len), bytes->len);
+    assert_int_equal(mp4_recover(fd, a_file.name, 0, &recovery), 0);
+    mp4_writer_free(recovery.writer);
+    close(fd);
+    return recovery;
+}
+
+TEST(test_a_fragment_whose_numbers_cannot_be_ends_what_is_recovered)
+{
+    static const struct {
+        const char *box;
+        size_t offset; // behind its name
+        const char *number;
+        size_t size;
+    } lies[] = {
+        {"tfdt", 4, "\x80\0\0\0\0\0\0\0", 8},
+        {"tfdt", 4, "\xff\xff\xff\xff\xff\xff\xff\xff", 8},
+        {"tfdt", 4, "\0\0\0\0\0\0\0\1", 8},  // before the end of the one in front
+        {"trun", 4, "\xff\xff\xff\xff", 4},  // samples
+        {"trun", 16, "\xff\xff\xff\xff", 4}, // bytes of the first one
+        {"trun", 16, "\0\0\0\0", 4},
+        {"mdat", 0, "\xff\xff\xff\xff", 4}, // bytes of its first NAL unit
+    };
+    const struct mp4_video video = read_video();
+    const struct mp4_settings settings = {.is_file = true, .name = "x", .created_s = INT64_MAX};
+    struct mp4_writer *writer = mp4_writer_new(&video, &settings);
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+
+    mp4_writer_start(writer, bytes);
+    put_fragment(writer, 0, bytes);
+    guint second = bytes->len;
+    put_fragment(writer, 3000, bytes);
+    assert_int_equal(recover(bytes).duration, 6000);
+    for (size_t i = 0; i < ARRAY_LENGTH(lies); i++) {
+        g_autoptr(GByteArray) copy = g_byte_array_new();
+        uint8_t *box;
+
+        g_byte_array_append(copy, bytes->data, bytes->len);
+        box = memmem(copy->data + second, copy->len - second, lies[i].box, 4);
+        assert_non_null(box);
+        memcpy(box + 4 + lies[i].offset, lies[i].number, lies[i].size);
+        struct mp4_recovery recovery = recover(copy);
+        assert_int_equal(recovery.fragments, 1);
+        assert_int_equal(recovery.duration, 3000);
+        assert_int_equal(recovery.size, second);
+    }
+    mp4_writer_fragment(writer, &(struct mp4_sample){.time = 6000, .duration = 1}, 1, 0, bytes);
+    assert_int_equal(recover(bytes).fragments, 2); // it has no byte
+    mp4_writer_free(writer);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -1,6 +1,7 @@
 // The line of JSON that the index and a clip have of it: what is written is read, and nothing else.
 #include "daemon/recorder/recording.h"
 
+#include "config/base.h"
 #include "tests/unit/unit.h"
 
 #include <glib.h>
@@ -58,6 +59,27 @@ TEST(test_names_that_no_configuration_allows_are_refused)
 
         memcpy(strstr(bad, *name), "../.", 4);
         assert_false(recording_read_line(bad, &read));
+    }
+}
+
+TEST(test_a_file_is_read_by_the_name_that_it_was_given_and_by_no_other)
+{
+    static const char *const others[][2] = {
+        {"9999-12-31", "235959.999Z-event-17.mp4"}, // more nanoseconds than there are
+        {"-999-12-31", "235959.999Z-event-17.mp4"}, {"2026-11-2", "141801.623Z-event-17.mp4"},
+        {"2026-11-22", "141801.623Z-event-+7.mp4"}, {"2026-11-22", "141861.623Z-event-17.mp4"},
+        {"2026-11-22", "141801.-23Z-event-17.mp4"},
+    };
+    char day[RECORDING_DAY_SIZE], name[RECORDING_FILE_SIZE];
+    struct recording read;
+    enum recording_file file;
+
+    recording_day(&written, day);
+    recording_file_name(&written, RECORDING_VIDEO, name);
+    assert_true(recording_read_name(day, name, &read, &file));
+    assert_int_equal(read.start_wall_ns / NS_PER_MS, written.start_wall_ns / NS_PER_MS);
+    for (size_t i = 0; i < ARRAY_LENGTH(others); i++) {
+        assert_false(recording_read_name(others[i][0], others[i][1], &read, &file));
     }
 }
 
