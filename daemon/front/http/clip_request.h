@@ -31,6 +31,7 @@ struct clip_request {
     // Called for each clip; NULL: nobody asks for a list.
     void (*take)(struct clip_request *asked);
     GString *list;                     // what it makes of them; owned
+    unsigned shown, limit;             // how many it made, and may make
     const struct control_front *front; // borrowed
     enum config_role role;             // of who asks
 

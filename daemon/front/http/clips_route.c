@@ -162,14 +162,14 @@ static bool read_query(const struct http_call *call, struct record_list *list,
 
 static void list_clip(struct clip_request *asked)
 {
-    if (clip_request_shows(asked)) {
+    if (asked->shown < asked->limit && clip_request_shows(asked)) {
         g_autofree char *text = clip_json(&asked->clip);
 
-        g_string_append_printf(asked->list, "%s%s", asked->list->len > 1 ? ",\n" : "", text);
+        g_string_append_printf(asked->list, "%s%s", asked->shown++ ? ",\n" : "", text);
     }
 }
 
-// Replies, or goes on where the client was shown none of as many clips as it asked for.
+// Replies, or goes on while the client is shown fewer than it asked for and there are more.
 static CONTROL_RESULT reply_list(const struct http_call *call, struct clip_request *asked)
 {
     struct record_list list = {0};
@@ -177,8 +177,9 @@ static CONTROL_RESULT reply_list(const struct http_call *call, struct clip_reque
     char *text;
 
     read_query(call, &list, &result); // as it was read before
-    if (asked->list->len == 1 && asked->count >= list.count) {
+    if (asked->shown < asked->limit && asked->count >= asked->limit) {
         list.before_id = asked->clip.id;
+        list.count = LIMIT_MAX;
         return clip_request_ask(call, asked, RECORD_LIST, 0, &list, sizeof list, reply_list);
     }
     text = g_strconcat(asked->list->str, "]\n", NULL);
@@ -197,6 +198,7 @@ CONTROL_RESULT clips_route_list(struct http_call *call)
     }
     asked = clip_request_new(call);
     asked->take = list_clip;
+    asked->limit = list.count;
     g_string_assign(asked->list, "[");
     return clip_request_ask(call, asked, RECORD_LIST, 0, &list, sizeof list, reply_list);
 }
