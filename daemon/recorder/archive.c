@@ -42,7 +42,7 @@ struct archive_job {
     size_t offset, size;
     uint64_t total, free_bytes, total_bytes;
     enum record_action action;
-    uint32_t request;
+    uint32_t ticket;
     archive_answer *answer;
     archive_bytes *bytes;
     void *context;
@@ -153,10 +153,10 @@ static GPtrArray *choose(struct archive *archive, const struct record_storage *l
     return retention_choose(&archive->library, limits, &facts, ret_missing_bytes);
 }
 
-static void ignore_answer(void *context, uint32_t request, int result)
+static void ignore_answer(void *context, uint32_t ticket, int result)
 {
     (void)context;
-    (void)request;
+    (void)ticket;
     (void)result;
 }
 
@@ -275,7 +275,9 @@ static void take_catalog(struct archive *archive, struct archive_job *job)
     archive->library.next_id = MAX(archive->library.next_id, catalog->next_id);
     archive->counts.free_bytes = job->free_bytes;
     archive->total_bytes = job->total_bytes;
-    archive->found_ns = archive->mark[0] ? archive->found_ns : retention_newest(&archive->library);
+    if (!archive_is_open(archive)) {
+        archive->found_ns = retention_newest(&archive->library);
+    }
     memcpy(archive->mark, catalog->mark, sizeof archive->mark);
     if (catalog->recovered) {
         log_notice("made %u clips whole that were open when the recorder or the power failed",
@@ -387,9 +389,7 @@ static void append_done(struct disk_job *disk_job)
     if (recording) {
         recording->bytes += job->size;
     }
-    if (job->fragment) {
-        archive->counts.waiting_bytes -= job->fragment->bytes;
-    }
+    archive->counts.waiting_bytes -= job->fragment ? job->fragment->bytes : 0;
     if (job->result < 0) {
         archive->counts.lost_units += job->fragment ? job->fragment->units->len : 0;
         fail(archive, "write a clip", job->result);
@@ -544,11 +544,9 @@ static void run_change(struct disk_job *disk_job)
 {
     struct archive_job *job = archive_job_of(disk_job);
 
-    if (job->action == RECORD_DELETE) {
-        job->result = storage_remove(job->storage, &job->recording);
-    } else {
-        job->result = storage_keep(job->storage, &job->recording, job->action == RECORD_KEEP);
-    }
+    job->result = job->action == RECORD_DELETE
+                      ? storage_remove(job->storage, &job->recording)
+                      : storage_keep(job->storage, &job->recording, job->action == RECORD_KEEP);
 }
 
 static void change_done(struct disk_job *disk_job)
@@ -570,33 +568,33 @@ static void change_done(struct disk_job *disk_job)
         recording->is_kept = job->action == RECORD_KEEP;
         archive_announce(archive, recording);
     }
-    job->answer(job->context, job->request, job->result);
+    job->answer(job->context, job->ticket, job->result);
     free_job(job);
 }
 
 void archive_change(struct archive *archive, uint64_t id, enum record_action action,
-                    uint32_t request, archive_answer *answer, void *context)
+                    uint32_t ticket, archive_answer *answer, void *context)
 {
     struct recording *recording = library_find(&archive->library, id);
     bool keep = action == RECORD_KEEP;
     struct archive_job *job;
 
     if (!recording || recording->is_leaving || !archive->storage) {
-        answer(context, request, archive->storage ? -ENOENT : -EIO);
+        answer(context, ticket, archive->storage ? -ENOENT : -EIO);
     } else if (action == RECORD_DELETE && recording->is_open) {
-        answer(context, request, -EBUSY);
+        answer(context, ticket, -EBUSY);
     } else if (action != RECORD_DELETE && recording->is_open && !recording->is_closing) {
         recording->is_kept = keep; // it gets the name when it is finished
-        answer(context, request, 0);
+        answer(context, ticket, 0);
     } else if (action != RECORD_DELETE && recording->is_kept == keep) {
-        answer(context, request, 0);
+        answer(context, ticket, 0);
     } else {
         recording->is_leaving = action == RECORD_DELETE;
         archive->leaving += action == RECORD_DELETE;
         job = new_job(archive, run_change, change_done);
         job->recording = *recording;
         job->action = action;
-        job->request = request;
+        job->ticket = ticket;
         job->answer = answer;
         job->context = context;
         disk_thread_push(archive->writer, &job->job);
@@ -636,19 +634,19 @@ static void read_done(struct disk_job *disk_job)
 {
     struct archive_job *job = archive_job_of(disk_job);
 
-    job->bytes(job->context, job->request, job->result, job->payload,
+    job->bytes(job->context, job->ticket, job->result, job->payload,
                job->result < 0 ? 0 : job->size, job->total);
     free_job(job);
 }
 
-void archive_read(struct archive *archive, const struct record_read *question,
+void archive_read(struct archive *archive, const struct record_read *question, uint32_t ticket,
                   archive_bytes *answer, void *context)
 {
     const struct recording *recording = library_find(&archive->library, question->id);
     struct archive_job *job;
 
     if (!recording || !archive->storage) {
-        answer(context, question->request, archive->storage ? -ENOENT : -EIO, NULL, 0, 0);
+        answer(context, ticket, archive->storage ? -ENOENT : -EIO, NULL, 0, 0);
         return;
     }
     job = new_job(archive, run_read, read_done);
@@ -656,7 +654,7 @@ void archive_read(struct archive *archive, const struct record_read *question,
     job->action = question->part;
     job->offset = question->offset;
     job->size = question->size;
-    job->request = question->request;
+    job->ticket = ticket;
     job->bytes = answer;
     job->context = context;
     disk_thread_push(archive->reader, &job->job);
@@ -664,13 +662,11 @@ void archive_read(struct archive *archive, const struct record_read *question,
 
 void archive_report(struct archive *archive, struct record_state_report *ret_report)
 {
-    struct record_state_report report = archive->counts;
-
-    report.state = archive->state;
-    report.write_max_ns = MAX(archive->slow_ns, disk_thread_busy_ns(archive->writer));
-    library_count(&archive->library, &report);
-    g_strlcpy(report.sentence, archive->sentence, sizeof report.sentence);
-    *ret_report = report;
+    *ret_report = archive->counts;
+    ret_report->state = archive->state;
+    ret_report->write_max_ns = MAX(archive->slow_ns, disk_thread_busy_ns(archive->writer));
+    library_count(&archive->library, ret_report);
+    g_strlcpy(ret_report->sentence, archive->sentence, sizeof ret_report->sentence);
 }
 
 struct archive *archive_new(const struct archive_events *events, void *context)

@@ -57,13 +57,14 @@ const struct recording *archive_find(const struct archive *archive, uint64_t id)
 // whose struct recording are borrowed.
 GPtrArray *archive_list(const struct archive *archive, const struct record_list *question);
 
+// Answers repeat the ticket of the question; they come at once where the disk is not needed.
 // Called with the result of a change: 0 or a negative errno.
-typedef void archive_answer(void *context, uint32_t request, int result);
+typedef void archive_answer(void *context, uint32_t ticket, int result);
 void archive_change(struct archive *archive, uint64_t id, enum record_action action,
-                    uint32_t request, archive_answer *answer, void *context);
+                    uint32_t ticket, archive_answer *answer, void *context);
 
 // `bytes` are borrowed; `total` is the size of the whole file.
-typedef void archive_bytes(void *context, uint32_t request, int result, const uint8_t *bytes,
+typedef void archive_bytes(void *context, uint32_t ticket, int result, const uint8_t *bytes,
                            size_t size, uint64_t total);
-void archive_read(struct archive *archive, const struct record_read *question,
+void archive_read(struct archive *archive, const struct record_read *question, uint32_t ticket,
                   archive_bytes *answer, void *context);

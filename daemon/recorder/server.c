@@ -15,23 +15,23 @@
 #define QUEUE_BYTES (RECORD_READS_MAX * (RECORD_BYTES_MAX + 4096u) + (4u << 20))
 #define ANSWER_NS (4 * NS_PER_S) // the front waits a second longer
 
-// A question that waits for the disk.
+// A question that waits for the disk. The archive knows it by its ticket, because another front
+// begins again with the numbers of its requests.
 struct waiting {
-    uint32_t request;
-    uint32_t generation; // of the link that it came by
+    uint32_t ticket, request;
     uint64_t id;
     bool is_read;
-    int64_t until_ns;
+    int64_t until_ns; // 0: it was answered for the disk, or its front has left
 };
 
 struct recorder_server {
     int listener;      // -1: there is one front alone
     struct link *link; // owned; NULL: no front is connected
-    uint32_t generation;
     bool greeted;
     struct archive *archive;
     struct footage_pool pool;
-    GArray *waiting; // of struct waiting
+    GArray *waiting;  // of struct waiting
+    uint32_t tickets; // given so far
     guint accept_watch, read_watch, write_watch, tick_timer;
     void (*ended)(void *context);
     void *context;
@@ -118,55 +118,54 @@ static void send_bytes(struct recorder_server *server, uint32_t request, int res
 // Questions that wait for the disk
 // ---------------------------------------------------------------------
 
-static void wait_for(struct recorder_server *server, uint32_t request, uint64_t id, bool is_read)
+// Returns the ticket.
+static uint32_t wait_for(struct recorder_server *server, uint32_t request, uint64_t id,
+                         bool is_read)
 {
     const struct waiting waiting = {
+        .ticket = ++server->tickets,
         .request = request,
-        .generation = server->generation,
         .id = id,
         .is_read = is_read,
         .until_ns = clock_now_ns() + ANSWER_NS,
     };
 
     g_array_append_val(server->waiting, waiting);
+    return waiting.ticket;
 }
 
-// Takes a question off the list. False: it was answered, for it took too long, or its front left.
-static bool stop_waiting(struct recorder_server *server, uint32_t request, bool is_read,
-                         uint64_t *ret_id)
+// Takes a question off the list. False: nobody waits for its answer any more.
+static bool stop_waiting(struct recorder_server *server, uint32_t ticket,
+                         struct waiting *ret_waiting)
 {
-    for (guint i = 0; i < server->waiting->len; i++) {
-        const struct waiting *waiting = &g_array_index(server->waiting, struct waiting, i);
+    guint at = 0;
 
-        if (waiting->request == request && waiting->is_read == is_read) {
-            bool is_due = waiting->until_ns != 0 && waiting->generation == server->generation;
-
-            *ret_id = waiting->id;
-            g_array_remove_index(server->waiting, i);
-            return is_due;
-        }
+    while (g_array_index(server->waiting, struct waiting, at).ticket != ticket) {
+        at++; // each ticket comes back once
     }
-    return false;
+    *ret_waiting = g_array_index(server->waiting, struct waiting, at);
+    g_array_remove_index(server->waiting, at);
+    return ret_waiting->until_ns != 0;
 }
 
-static void on_changed(void *context, uint32_t request, int result)
+static void on_changed(void *context, uint32_t ticket, int result)
 {
     struct recorder_server *server = context;
-    uint64_t id;
+    struct waiting waiting;
 
-    if (stop_waiting(server, request, false, &id)) {
-        send_done(server, request, result, id);
+    if (stop_waiting(server, ticket, &waiting)) {
+        send_done(server, waiting.request, result, waiting.id);
     }
 }
 
-static void on_read(void *context, uint32_t request, int result, const uint8_t *bytes, size_t size,
+static void on_read(void *context, uint32_t ticket, int result, const uint8_t *bytes, size_t size,
                     uint64_t total)
 {
     struct recorder_server *server = context;
-    uint64_t id;
+    struct waiting waiting;
 
-    if (stop_waiting(server, request, true, &id)) {
-        send_bytes(server, request, result, bytes, size, total);
+    if (stop_waiting(server, ticket, &waiting)) {
+        send_bytes(server, waiting.request, result, bytes, size, total);
     }
 }
 
@@ -177,11 +176,10 @@ static void answer_late(struct recorder_server *server)
     for (guint i = 0; i < server->waiting->len; i++) {
         struct waiting *waiting = &g_array_index(server->waiting, struct waiting, i);
 
-        if (!waiting->until_ns || now_ns < waiting->until_ns ||
-            waiting->generation != server->generation) {
+        if (!waiting->until_ns || now_ns < waiting->until_ns) {
             continue;
         }
-        waiting->until_ns = 0; // what comes of it is nobody's answer
+        waiting->until_ns = 0;
         if (waiting->is_read) {
             send_bytes(server, waiting->request, -ETIMEDOUT, NULL, 0, 0);
         } else {
@@ -363,8 +361,9 @@ static int take_read(struct recorder_server *server, struct link_message *messag
     if (reads_waiting(server) >= RECORD_READS_MAX) {
         send_bytes(server, question->request, -EBUSY, NULL, 0, 0);
     } else {
-        wait_for(server, question->request, question->id, true);
-        archive_read(server->archive, question, on_read, server);
+        uint32_t ticket = wait_for(server, question->request, question->id, true);
+
+        archive_read(server->archive, question, ticket, on_read, server);
     }
     return 0;
 }
@@ -376,9 +375,8 @@ static int take_change(struct recorder_server *server, struct link_message *mess
     if (question->action < RECORD_KEEP || question->action > RECORD_DELETE) {
         return -EPROTO;
     }
-    wait_for(server, question->request, question->id, false);
-    archive_change(server->archive, question->id, question->action, question->request, on_changed,
-                   server);
+    uint32_t ticket = wait_for(server, question->request, question->id, false);
+    archive_change(server->archive, question->id, question->action, ticket, on_changed, server);
     return 0;
 }
 
@@ -453,7 +451,9 @@ static void disconnect(struct recorder_server *server)
     clear_source(&server->write_watch);
     link_free(TAKE(server->link));
     server->greeted = false;
-    server->generation++;
+    for (guint i = 0; i < server->waiting->len; i++) {
+        g_array_index(server->waiting, struct waiting, i).until_ns = 0;
+    }
     footage_pool_disconnect(&server->pool);
 }
 

@@ -6,7 +6,6 @@ usage: bench_recorder.py [--seconds 30] [--clips 100000]
 """
 
 import argparse
-import json
 import os
 import pathlib
 import subprocess
@@ -16,7 +15,7 @@ import time
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "e2e"), str(pathlib.Path(__file__).resolve().parents[1])]
 
-from recorder_front import ALWAYS, FPS, FRAME_NS, Front, Video  # noqa: E402
+from recorder_front import ALWAYS, FPS, FRAME_NS, Front, Video, write_clips  # noqa: E402
 
 VIEWS = 8
 DAYS = 100
@@ -49,25 +48,9 @@ def feed(front, peers, video, seconds):
             peer.stdin.flush()
 
 
-def fill(folder, count):
-    """Clips without a byte, and their index."""
-    lines = [json.dumps({"folder": "0" * 36, "next_id": count + 1}, separators=(",", ":"))]
-    for i in range(count):
-        start = 1_790_000_000 + i * DAYS * 86400 // count
-        day = folder / f"camera{i % VIEWS}" / "plain" / time.strftime("%Y-%m-%d", time.gmtime(start))
-        day.mkdir(parents=True, exist_ok=True)
-        (day / time.strftime(f"%H%M%S.000Z-event-{i + 1}.mp4", time.gmtime(start))).touch()
-        lines.append(json.dumps({
-            "id": i + 1, "camera": f"camera{i % VIEWS}", "view": "plain", "always": False, "triggered": False,
-            "dated": True, "event": i + 1, "start_ns": start * 10**9, "end_ns": (start + 10) * 10**9,
-            "asked_ns": start * 10**9, "bytes": 5_000_000, "gap_ns": 0, "peak": 0.5, "regions": ["door"]},
-            separators=(",", ":")))
-    (folder / "index.jsonl").write_text("\n".join(lines) + "\n")
-
-
 def find(folder, count):
     """Prints how long a start takes and the list of a day, which has at most 1,024 clips."""
-    fill(folder, count)
+    write_clips(folder, count, days=DAYS)
     begin = time.monotonic()
     with Front(folder) as front:
         front.wait_ready()

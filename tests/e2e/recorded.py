@@ -142,7 +142,7 @@ def recorder_of(server):
     return daemon.wait_for(look, explain=server.stderr)
 
 
-def start_recorder(path):
+def start_recorder(path, environment=None):
     """A recorder that listens, as systemd starts it: it outlives edged."""
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(path))
@@ -150,4 +150,4 @@ def start_recorder(path):
         return subprocess.Popen(
             ["bash", "-c", f'export LISTEN_PID=$$ LISTEN_FDS=1; exec "$0" 3<&{listening.fileno()}',
              daemon.BUILD / "edged-recorder"],
-            pass_fds=[listening.fileno()], env=daemon.environment(), stderr=subprocess.PIPE)
+            pass_fds=[listening.fileno()], env=environment or daemon.environment(), stderr=subprocess.PIPE)

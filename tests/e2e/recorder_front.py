@@ -1,6 +1,7 @@
 """A front that feeds the real edged-recorder over a link, faster than any camera: units have times of their
 own, which only must not be ahead of the clock. The messages are those of daemon/link/record.h."""
 
+import json
 import pathlib
 import re
 import select
@@ -103,6 +104,22 @@ def gstreamer_frames(path):
          "fakesink", "silent=false"], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     return result.stdout.count("chain   *******")
+
+
+def write_clips(folder, count, days=1, size=0):
+    """A folder of clips of so many zeros, and their index, without a recorder."""
+    lines = [json.dumps({"folder": "0" * 36, "next_id": count + 1}, separators=(",", ":"))]
+    for i in range(count):
+        start = 1_790_000_000 + i * days * 86400 // count
+        day = folder / f"camera{i % 8}" / "plain" / time.strftime("%Y-%m-%d", time.gmtime(start))
+        day.mkdir(parents=True, exist_ok=True)
+        (day / time.strftime(f"%H%M%S.000Z-event-{i + 1}.mp4", time.gmtime(start))).write_bytes(bytes(size))
+        lines.append(json.dumps({
+            "id": i + 1, "camera": f"camera{i % 8}", "view": "plain", "always": False, "triggered": False,
+            "dated": True, "event": i + 1, "start_ns": start * 10**9, "end_ns": (start + 10) * 10**9,
+            "asked_ns": start * 10**9, "bytes": size, "gap_ns": 0, "peak": 0.5, "regions": ["door"]},
+            separators=(",", ":")))
+    (folder / "index.jsonl").write_text("\n".join(lines) + "\n")
 
 
 class Front:

@@ -14,7 +14,8 @@ import pytest
 
 import disk_log
 from daemon import BUILD, wait_for
-from recorder_front import ALWAYS, DELETE, FRAME_NS, FPS, GROUP, KEEP, Front, Video, gstreamer_frames
+from recorded import start_recorder
+from recorder_front import ALWAYS, DELETE, FRAME_NS, FPS, GROUP, KEEP, Front, Video, gstreamer_frames, write_clips
 
 SECOND = 10**9
 FAKE_DISK = BUILD / "tests/fakes/disk/fake_disk.so"
@@ -272,6 +273,36 @@ def test_a_disk_that_stalls_holds_up_nobody_and_what_is_lost_is_counted(video, t
             found, = again.list()
             assert found["gap_ns"] > SECOND
         assert len(big.frames_in(path)) > 300
+
+
+@contextlib.contextmanager
+def stalled(control):
+    control.write_text("stall")
+    try:
+        yield
+    finally:
+        control.write_text("")
+
+
+def test_an_answer_to_a_front_that_left_is_none_to_the_next_one(tmp_path):
+    """Both ask under the same numbers."""
+    control, folder = tmp_path / "control", tmp_path / "clips"
+    write_clips(folder, 2, size=100)
+    recorder = start_recorder(tmp_path / "socket", with_disk(control=control))
+    try:
+        with Front(folder, tmp_path / "socket") as first:
+            first.wait_ready()
+            with stalled(control):
+                first.ask("RECORD_CHANGE", "@IIQ", KEEP, 1)
+                first.list()  # so it has heard of the change
+                second = Front(folder, tmp_path / "socket")
+                assert second.change(3, KEEP)["error"] == -errno.ENOENT
+        with second:
+            assert second.change(2, KEEP)["error"] == 0
+            assert [name for name, _ in second.answers] == ["RECORD_HELLO"]
+    finally:
+        recorder.kill()
+        recorder.communicate()
 
 
 def files_in_use(pid, folder):
