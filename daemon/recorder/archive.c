@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <sys/timex.h>
 
+#define DELETIONS_MAX 64u // what is to be written waits for so many
+
 struct archive {
     const struct archive_events *events;
     void *context;
@@ -160,8 +162,8 @@ static void ignore_answer(void *context, uint32_t ticket, int result)
     (void)result;
 }
 
-// Deletes what has to go. While that is under way it is not known yet how much is free. False: the
-// file system is too full even without those clips; recording stops.
+// Deletes what has to go, DELETIONS_MAX clips at a time. Once they are gone, the free space is
+// measured and the rest goes. False: the file system is too full even then; recording stops.
 static bool enforce_limits(struct archive *archive)
 {
     uint64_t missing_bytes;
@@ -170,7 +172,7 @@ static bool enforce_limits(struct archive *archive)
         return true;
     }
     g_autoptr(GPtrArray) chosen = choose(archive, &archive->limits, &missing_bytes);
-    for (guint i = 0; i < chosen->len; i++) {
+    for (guint i = 0; i < MIN(chosen->len, DELETIONS_MAX); i++) {
         const struct recording *recording = chosen->pdata[i];
 
         archive_change(archive, recording->id, RECORD_DELETE, 0, ignore_answer, NULL);
@@ -567,6 +569,9 @@ static void change_done(struct disk_job *disk_job)
     } else {
         recording->is_kept = job->action == RECORD_KEEP;
         archive_announce(archive, recording);
+    }
+    if (job->action == RECORD_DELETE && archive->leaving == 0) {
+        measure(archive);
     }
     job->answer(job->context, job->ticket, job->result);
     free_job(job);

@@ -284,6 +284,21 @@ def stalled(control):
         control.write_text("")
 
 
+def test_clips_beyond_a_lower_limit_go_in_steps_that_hold_up_nothing(tmp_path):
+    control, folder = tmp_path / "control", tmp_path / "clips"
+    write_clips(folder, 500, size=100)
+    with Front(folder, environment=with_disk(control=control)) as front:
+        front.wait_ready()
+        with stalled(control):
+            front.set_storage(max_bytes=1)
+            front.wait(lambda: len(front.list()) < 500, "that it deletes")
+            assert len(front.list()) >= 400
+            kept = front.ask("RECORD_CHANGE", "@IIQ", KEEP, 500)
+        assert front.done(kept)["error"] == 0
+        front.wait(lambda: len(front.list()) == 1, "that the others are gone")
+        assert front.list()[0]["id"] == 500 and len(front.files()) == 1
+
+
 def test_an_answer_to_a_front_that_left_is_none_to_the_next_one(tmp_path):
     """Both ask under the same numbers."""
     control, folder = tmp_path / "control", tmp_path / "clips"
