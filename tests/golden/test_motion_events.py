@@ -72,7 +72,7 @@ def assert_as_labelled(found):
             assert event["time_s"] <= first / FPS + FOUND_S, who
         # What reads `edgectl watch --json` reads these, too.
         watched = {"event", "camera", "region", "number", "time", "time_ns", "started", "share",
-                   "peak", "box", "time_s", "started_s"}
+                   "peak", "box", "time_s", "started_s", "clip"}
         assert all(set(e) == watched for e in started)
         assert all(set(e) == watched | {"duration_s", "reason"} for e in ended)
         over = [r for r in ranges if r[1] < 119]
