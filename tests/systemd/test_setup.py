@@ -121,3 +121,28 @@ def test_an_address_of_another_machine_leaves_the_service_as_it_was(device, show
     assert "this machine does not have the address 192.0.2.9, allowed: 0.0.0.0" in told
     assert (device.property("MainPID"), device.check("cat /etc/edged/edged.conf")) == before
     assert device.property("ActiveState") == "active"
+
+
+def test_clips_are_kept_in_the_folder_that_setup_names_and_the_recorder_outlives_edged(device, shown):
+    assert device.run("systemctl is-active edged-recorder.service")[1].strip() == "inactive"
+    device.check("edgectl setup --storage /srv/clips --force </dev/null 2>&1")
+    assert device.check("stat -c '%U %G %a' /srv/clips").strip() == "edged edged 750"
+    device.check("edgectl set --keep cameras.front.record.mode=always")
+
+    def recorder():
+        return int(device.check("systemctl show -P MainPID edged-recorder.service"))
+
+    def clips(suffix, count):
+        return beds.wait_until(f"{count} *{suffix}: {device.journal()}", lambda: len(
+            found := device.check(f"find /srv/clips -name '*{suffix}'").split()) >= count and found)
+
+    first, = clips(".mp4.part", 1)
+    before = recorder()
+    device.check("systemctl restart edged")
+    assert clips(".mp4", 1) == [first.removesuffix(".part")]
+    clips(".mp4.part", 1)
+    assert recorder() == before != 0
+    device.check("edgectl set --keep cameras.front.record.mode=off")
+    whole = " ".join(clips(".mp4", 2))
+    assert set(device.check(f"stat -c '%U %G %a' {whole}").splitlines()) == {"edged edged 640"}
+    assert device.run("setpriv --reuid=nobody --regid=edged --clear-groups cat " + whole + " >/dev/null")[0] == 0
