@@ -62,11 +62,11 @@ class Packages:
     def dpkg(self, verb):
         self.check(f"dpkg --{verb} {' '.join(NAMES)} </dev/null")
 
-    def configure(self):
+    def configure(self, of_camera=""):
         """Changes edged.conf, as a user would."""
         self.write(beds.CONF, f"""
             rtsp = {{ port = {self.rtsp_port}; }};
-            cameras = ( {{ name = "front"; source = "pattern"; width = 640; height = 360; fps = 15;
+            cameras = ( {{ name = "front"; source = "pattern"; width = 640; height = 360; fps = 15; {of_camera}
                            views = ( {{ name = "edges"; view = "edges"; }} ); }} );
         """)
 

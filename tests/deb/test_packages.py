@@ -47,7 +47,7 @@ def test_packages_for_jetsons_install_on_ubuntu_20_04_and_newer(tmp_path):
                 for other, least in alternatives), f"{name} wants {entry}"
         subprocess.run(["dpkg-deb", "--extract", package, tmp_path], check=True)
     programs = [path for path in tmp_path.rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
-    assert len(programs) == 3
+    assert sorted(path.name for path in programs) == ["edgectl", "edged", "edged-camera", "edged-recorder"]
     for program in programs:
         versions = subprocess.run(["readelf", "--version-info", program], check=True, capture_output=True,
                                   text=True).stdout
@@ -87,6 +87,26 @@ def test_an_upgrade_keeps_the_file_of_the_user_and_starts_what_ran_anew(system):
     assert system.property("ActiveState") == "active"
     assert system.main_pid() not in (0, before)
     system.streams()
+
+
+def test_an_upgrade_replaces_the_recorder_and_loses_no_clip(system):
+    system.install()
+    system.configure('record = { view = "edges"; mode = "always"; };')
+    system.check("systemctl start edged")
+
+    def recorder():
+        return int(system.check("systemctl show -P MainPID edged-recorder.service"))
+
+    def clips(suffix):
+        return beds.wait_until(f"a clip {suffix}", lambda: system.run(
+            f"find /var/lib/edged/clips -name '*{suffix}' | grep .")[1].split())
+
+    first, = clips(".mp4.part")
+    before = recorder()
+    system.install("new")
+    assert first.removesuffix(".part") in clips(".mp4")
+    assert first not in clips(".mp4.part")
+    assert recorder() not in (0, before)
 
 
 def test_an_upgrade_replaces_a_file_that_nobody_changed_and_starts_nothing(system):
