@@ -233,9 +233,10 @@ def test_a_silent_stream_shows_signs_of_life(moving, listen):
 
 def test_of_a_hundred_readers_24_are_served_and_the_others_told_to_come_later(moving, listen):
     readers = []
-    for _ in range(10):  # fewer than wait to be accepted
-        some = [curl(moving, listen, "-w", "%{http_code}") for _ in range(10)]
-        daemon.wait_for(lambda: all(reader.lines for reader in some))
+    for _ in range(25):  # so few at a time that with those that go and 24 that stay there are at most 32
+        some = [curl(moving, listen, "-w", "%{http_code}") for _ in range(4)]
+        daemon.wait_for(lambda: all(reader.lines and (reader.process.poll() == 0 or '"error"' not in reader.lines[0])
+                                    for reader in some))
         readers += some
 
     def split():
