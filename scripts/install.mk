@@ -10,7 +10,7 @@ CONF = $(DEST)$(sysconfdir)/edged/edged.conf
 UNITS := $(notdir $(wildcard systemd/*.service systemd/*.socket))
 # In the folders they are in here, so that their links lead to one another there as well.
 DOCUMENTS := LICENSE README.md $(wildcard */README.md) \
-             $(addprefix tests/data/,README.md street-views.jpg direction-hues.png)
+             $(addprefix tests/data/,README.md street-views.jpg page.jpg direction-hues.png)
 # All but edged.conf, which is the user's.
 INSTALLED = $(addprefix $(bindir)/,edged edgectl) $(addprefix $(libexecdir)/,edged-camera edged-recorder) $(addprefix $(unitdir)/,$(UNITS)) \
             $(sysusersdir)/edged.conf $(udevrulesdir)/70-edged.rules $(addprefix $(docdir)/,$(DOCUMENTS)) \
