@@ -142,6 +142,8 @@ def test_an_event_comes_with_the_video(edged):
         assert (event.json["event"], event.json["region"]) == ("motion_started", "door")
         status = video.next(http_video.STATUS, lambda record: daemon.is_moving(record.json["cameras"][0]))
         assert status.json["cameras"][0]["regions"][0]["name"] == "door"
+        with http_video.Video(server, http_video.of("front", "edges")) as later:  # hears of it as well
+            assert later.next(http_video.EVENT).json == event.json
 
 
 def test_a_viewer_of_jpegs_is_counted_and_one_picture_is_not(server):

@@ -84,22 +84,8 @@ static uint64_t find_next(const struct event_feed *feed, const char *last_id)
     return number + 1;
 }
 
-// Appends the events under way that began before the one that the reader hears next.
-static void append_moving(const struct event_feed *feed, const struct event_reader *reader,
-                          GString *text)
-{
-    for (guint i = 0; i < feed->moving->len; i++) {
-        const struct open_event *moving = &g_array_index(feed->moving, struct open_event, i);
-
-        if (moving->number < reader->next && wants(reader, &moving->event)) {
-            append(text, &moving->event);
-        }
-    }
-}
-
 void event_feed_open(struct event_feed *feed, enum config_role role, const char *last_id,
-                     const char *camera, const char *region, struct event_reader *ret_reader,
-                     GString *text)
+                     const char *camera, const char *region, struct event_reader *ret_reader)
 {
     uint64_t next = last_id ? find_next(feed, last_id) : 0;
 
@@ -108,15 +94,36 @@ void event_feed_open(struct event_feed *feed, enum config_role role, const char 
         .role = role,
         .camera = g_strdup(camera),
         .region = g_strdup(region),
-        .next = next      ? next
-                : last_id ? oldest(feed)
-                          : feed->count + 1,
+        .first = next      ? 0
+                 : last_id ? oldest(feed)
+                           : feed->count + 1,
     };
+    ret_reader->next = next ? next : ret_reader->first;
+}
+
+const struct motion_event *event_reader_under_way(const struct event_reader *reader, unsigned index)
+{
+    const GArray *moving = reader->feed->moving;
+
+    for (guint i = 0; i < moving->len; i++) {
+        const struct open_event *open = &g_array_index(moving, struct open_event, i);
+
+        if (open->number < reader->first && wants(reader, &open->event) && index-- == 0) {
+            return &open->event;
+        }
+    }
+    return NULL;
+}
+
+void event_reader_begin(const struct event_reader *reader, GString *text)
+{
+    const struct motion_event *event;
+
     // An id without data: a reader that is cut off before its first event comes back with this id.
     g_string_append_printf(text, "retry: %d\nid: %08" PRIx32 "-%" PRIu64 "\n\n", RECONNECT_MS,
-                           feed->run, ret_reader->next - 1);
-    if (!next) {
-        append_moving(feed, ret_reader, text);
+                           reader->feed->run, reader->next - 1);
+    for (unsigned i = 0; (event = event_reader_under_way(reader, i)); i++) {
+        append(text, event);
     }
 }
 
@@ -250,7 +257,8 @@ CONTROL_RESULT event_feed_follow(struct event_feed *feed, struct http_server *se
     event_feed_open(feed, role, MHD_lookup_connection_value(with, MHD_HEADER_KIND, "Last-Event-ID"),
                     MHD_lookup_connection_value(with, MHD_GET_ARGUMENT_KIND, "camera"),
                     MHD_lookup_connection_value(with, MHD_GET_ARGUMENT_KIND, "region"),
-                    &follower->reader, follower->text);
+                    &follower->reader);
+    event_reader_begin(&follower->reader, follower->text);
     g_ptr_array_add(feed->followers, follower);
     if (!feed->keep_alive) {
         feed->keep_alive = g_timeout_add_seconds(KEEP_ALIVE_S, on_keep_alive, feed);

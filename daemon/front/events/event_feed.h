@@ -24,6 +24,7 @@ struct event_reader {
     enum config_role role;       // it hears what that may watch
     char *camera, *region;       // the only ones it wants; NULL: all; owned
     uint64_t next;               // count of the event it is to hear next
+    uint64_t first;              // the first of these; 0: it goes on where another has ended
     void (*wake)(void *context); // see event_reader_watch(); NULL: nobody is told
     void *context;
 };
@@ -37,13 +38,17 @@ void event_feed_free(struct event_feed *feed);
 void event_feed_add(struct event_feed *feed, const struct motion_event *event);
 
 // Begins to read. `last_id` is the id that the reader heard last; NULL: none. If that event is of
-// this run of edged and still kept, the reader hears what came after it. Otherwise it first hears
-// what is under way, which is appended to `text` as starts without an id; and if `last_id` was of
-// another run or too old, all events that are kept. `camera` and `region` may be NULL. It hears
-// only of cameras of which `role` may watch a view. Ends with event_reader_finish().
+// this run of edged and still kept, the reader hears what came after it. If it is not, the reader
+// hears all events that are kept. `camera` and `region` may be NULL. It hears only of cameras of
+// which `role` may watch a view. Ends with event_reader_finish().
 void event_feed_open(struct event_feed *feed, enum config_role role, const char *last_id,
-                     const char *camera, const char *region, struct event_reader *ret_reader,
-                     GString *text);
+                     const char *camera, const char *region, struct event_reader *ret_reader);
+// The starts of what is under way and began before all that the reader hears, counted from `index`
+// 0, to be told first; borrowed until the main loop goes on. NULL: there are no more.
+const struct motion_event *event_reader_under_way(const struct event_reader *reader,
+                                                  unsigned index);
+// Appends what a stream of server-sent events begins with: an id, and these starts, without one.
+void event_reader_begin(const struct event_reader *reader, GString *text);
 void event_reader_finish(struct event_reader *reader);
 // From now on `wake` is called when an event has come, until the end. The reader may not move.
 void event_reader_watch(struct event_reader *reader, void (*wake)(void *context), void *context);

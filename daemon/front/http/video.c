@@ -43,7 +43,7 @@ struct video_reply {
     guint timer;       // GLib source id
     unsigned waited_s; // for the first key frame
     bool begun;        // the head of the reply is sent
-    bool status_due, over;
+    bool events_begun, status_due, over;
 
     GByteArray *head; // owned; whole records, and what comes before the unit
     size_t head_sent;
@@ -136,19 +136,31 @@ static bool is_of_views(const struct video_reply *reply, const struct motion_eve
     return false;
 }
 
+static void put_event(struct video_reply *reply, const struct motion_event *event)
+{
+    if (is_of_views(reply, event)) {
+        g_autofree char *json = motion_json(event);
+
+        put_text(reply, VIDEO_EVENT, VIDEO_ALL_VIEWS, json);
+    }
+}
+
 // A client that is too far behind has lost events, and goes on with the newest.
 static void put_events(struct video_reply *reply)
 {
     const struct motion_event *event;
     int r;
 
+    for (unsigned i = 0;
+         !reply->events_begun && (event = event_reader_under_way(&reply->events, i)); i++) {
+        put_event(reply, event);
+    }
+    reply->events_begun = true;
     while ((r = event_reader_next(&reply->events, &event)) != 0) {
         if (r < 0) {
             event_reader_skip(&reply->events);
-        } else if (is_of_views(reply, event)) {
-            g_autofree char *json = motion_json(event);
-
-            put_text(reply, VIDEO_EVENT, VIDEO_ALL_VIEWS, json);
+        } else {
+            put_event(reply, event);
         }
     }
 }
@@ -418,12 +430,9 @@ static CONTROL_RESULT go_on(const struct http_call *call, struct video_reply *re
 // Begins to read the views.
 static void begin(const struct http_call *call, struct video_reply *reply)
 {
-    GString *moving = g_string_new(NULL); // which the status has
-
     reply->head = g_byte_array_new();
     reply->status_due = true;
-    event_feed_open(call->feed, call->role, NULL, NULL, NULL, &reply->events, moving);
-    g_string_free(moving, TRUE);
+    event_feed_open(call->feed, call->role, NULL, NULL, NULL, &reply->events);
     event_reader_watch(&reply->events, wake, reply);
     for (unsigned i = 0; i < reply->view_count; i++) {
         struct video_view *view = &reply->views[i];

@@ -53,7 +53,8 @@ static struct heard hear(struct event_feed *feed, const char *last_id, const cha
     struct heard heard = {g_string_new(NULL), g_string_new(NULL), 0, 0};
     struct event_reader reader;
 
-    event_feed_open(feed, CONFIG_ROLE_VIEWER, last_id, camera, region, &reader, heard.head);
+    event_feed_open(feed, CONFIG_ROLE_VIEWER, last_id, camera, region, &reader);
+    event_reader_begin(&reader, heard.head);
     while ((heard.result = event_reader_read(&reader, heard.rest)) > 0) {
         heard.events++;
     }
@@ -97,7 +98,7 @@ TEST(test_an_event_is_id_name_and_one_line_of_data, setup, teardown)
     struct event_reader reader;
     GString *text = g_string_new(NULL);
 
-    event_feed_open(*state, CONFIG_ROLE_VIEWER, NULL, NULL, NULL, &reader, text);
+    event_feed_open(*state, CONFIG_ROLE_VIEWER, NULL, NULL, NULL, &reader);
     assert_int_equal(event_reader_read(&reader, text), 0);
     g_string_truncate(text, 0);
     add(*state, "front", "door", MOTION_STARTED, 3);
@@ -225,7 +226,7 @@ TEST(test_who_lags_by_more_than_is_kept_is_told_so, setup, teardown)
     struct event_reader reader;
     GString *text = g_string_new(NULL);
 
-    event_feed_open(*state, CONFIG_ROLE_VIEWER, NULL, NULL, NULL, &reader, text);
+    event_feed_open(*state, CONFIG_ROLE_VIEWER, NULL, NULL, NULL, &reader);
     add_pairs(*state, 1, 128);
     assert_int_equal(event_reader_read(&reader, text), 1);
     add_pairs(*state, 129, 129);

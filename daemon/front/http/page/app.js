@@ -179,8 +179,9 @@ function takeStatus(status) {
 }
 
 function takeEvent(event) {
-  noteEvent(state.events, event);
-  say(`Motion in ${event.region} of ${event.camera} ${event.event === "motion_ended" ? "ended" : "began"}`);
+  if (noteEvent(state.events, event)) {
+    say(`Motion in ${event.region} of ${event.camera} ${event.event === "motion_ended" ? "ended" : "began"}`);
+  }
   if (state.tab === "events") {
     panels.events.tick($("tab"));
   }

@@ -7,17 +7,20 @@ const SPAN_S = 600;      // of the lanes
 
 const clock = time => new Date(time).toLocaleTimeString();
 
-// Adds what the server tells of an event (edged(8)) to `events`, whose first is the newest.
+// Adds what the server tells of an event (edged(8)) to `events`, whose first is the newest. Whether that is news: each
+// connection begins with what is under way.
 export function noteEvent(events, told) {
   const key = `${told.camera}/${told.region}/${told.number}`;
   let event = events.find(each => each.key === key && !each.endedMs);
-  if (!event) {
+  const isNew = !event;
+  if (isNew) {
     event = {key, camera: told.camera, region: told.region, startedMs: Date.parse(told.started)};
     events.unshift(event);
     events.length = Math.min(events.length, MOST);
   }
   event.peak = told.peak;
   event.endedMs = told.event === "motion_ended" ? Date.parse(told.time) : null;
+  return isNew || Boolean(event.endedMs);
 }
 
 // A lane of the last `spanS` seconds. Each bar is {startedMs, endedMs, onclick}; `endedMs` is null while it goes on.
@@ -30,11 +33,6 @@ export function lane(bars, spanS, nowMs) {
     svg.append(bar);
   }
   return svg;
-}
-
-// The bars of a region. If it moves and no event says so, the motion began before the page was opened.
-function regionBars(events, moving, nowMs) {
-  return moving && !events.some(event => !event.endedMs) ? [{startedMs: nowMs - 3000}, ...events] : events;
 }
 
 function sentence({camera, region, startedMs, endedMs, peak}) {
@@ -52,9 +50,9 @@ export function showEvents(tab, {events, status}) {
   }
   const lanes = make("div", {class: "lanes"}, ...regions.flatMap(({path, moving}) => [
     make("span", {}, path.replace("/", " / "), make("small", {}, moving ? " moves" : "")),
-    lane(regionBars(events.filter(event => `${event.camera}/${event.region}` === path), moving, nowMs), SPAN_S, nowMs)]),
+    lane(events.filter(event => `${event.camera}/${event.region}` === path), SPAN_S, nowMs)]),
   make("span", {class: "scale quiet"}, make("span", {}, `${SPAN_S / 60} minutes ago`), make("span", {}, "now")));
   tab.replaceChildren(make("h2", {}, "Motion"), lanes, events.length
     ? make("ol", {class: "list"}, ...events.map(event => make("li", {}, sentence(event))))
-    : make("p", {class: "quiet"}, "No motion began since this page was opened."));
+    : make("p", {class: "quiet"}, "Nothing has moved since this page was opened."));
 }
