@@ -219,7 +219,10 @@ static const char usage[] =
     "it\n"
     "  --quick            a dozen shapes, a quarter of the runs, the memory in use alone\n"
     "  --write            keep what is faster, as `edgectl set --keep` does\n"
-    "  --json             the result as JSON; edgectl(1) explains the keys\n";
+    "  --json             the result as JSON; edgectl(1) explains the keys\n"
+    "\n"
+    "It measures on this machine. An edged elsewhere tunes while it streams, from its page\n"
+    "(`edgectl page --host HOST`) or by POST /v1/tune.\n";
 
 static int take_memories(const char *text, void *result)
 {
