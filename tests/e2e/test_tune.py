@@ -178,7 +178,7 @@ def test_write_keeps_what_is_faster_than_a_slow_block(edged, tmp_path, monkeypat
         assert json.loads(server.http_get("/v1/config"))["kernels"]["gray"]["block"] == best
         server.stop()
     checked = daemon.run_edged("--check", "--config", server.config)
-    assert f"kept: kernels.gray.block = {best}, the file has [1024, 1]\n" in checked.stdout
+    assert f"kept: kernels.gray.block = {best}, over [1024, 1] ({server.config}:2)\n" in checked.stdout
     assert server.config.read_text() == before and tune()[0]["in_use"] == best
 
 
