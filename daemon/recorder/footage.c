@@ -8,6 +8,7 @@
 #define LATE_NS (2 * NS_PER_S)    // units come that much after they were captured, at most
 #define AHEAD_NS (10 * NS_PER_S)
 #define FIRST_INTERVAL_NS (NS_PER_S / 30)
+#define HOLE_NS (NS_PER_S / 4) // without pictures, of a camera that was opened again
 
 struct footage {
     struct footage_pool *pool;
@@ -210,7 +211,14 @@ static bool is_fragment_full(const struct footage *footage, const struct footage
     const struct footage_unit *first =
         footage->fragment ? footage->fragment->units->pdata[0] : NULL;
 
-    return first && (next->is_key_frame || next->captured_ns - first->captured_ns >= FRAGMENT_NS);
+    return first && (next->is_key_frame || next->gap_ns ||
+                     next->captured_ns - first->captured_ns >= FRAGMENT_NS);
+}
+
+// When the picture in front of a unit is over.
+static int64_t end_before(const struct footage_unit *unit)
+{
+    return unit->captured_ns - unit->gap_ns;
 }
 
 // `end_ns`: when its last picture is over.
@@ -259,7 +267,7 @@ static void replay(struct footage *footage, GList *link)
         struct footage_unit *unit = link->data;
 
         if (is_fragment_full(footage, unit)) {
-            end_fragment(footage, unit->captured_ns);
+            end_fragment(footage, end_before(unit));
         }
         add_to_fragment(footage, unit);
     }
@@ -343,7 +351,7 @@ static bool read_video(struct footage *footage, const struct footage_unit *unit)
         return footage->has_video;
     }
     if (footage->has_video && !mp4_video_is_same(&video, &footage->video)) {
-        end_clip(footage, unit->captured_ns);
+        end_clip(footage, end_before(unit));
         forget_all_units(footage);
     }
     footage->video = video;
@@ -352,23 +360,33 @@ static bool read_video(struct footage *footage, const struct footage_unit *unit)
 }
 
 // Ends the clip, or its fragment, if that is due before `unit`.
-static void end_before(struct footage *footage, const struct footage_unit *unit)
+static void end_if_due(struct footage *footage, const struct footage_unit *unit)
 {
     bool too_long = unit->is_key_frame &&
                     unit->captured_ns - footage->begun_ns >= footage->settings.max_clip_ns;
 
     if (footage->file && (too_long || unit->captured_ns >= wanted_until_ns(footage))) {
-        end_clip(footage, unit->captured_ns);
+        end_clip(footage, end_before(unit));
     } else if (footage->file && is_fragment_full(footage, unit)) {
-        end_fragment(footage, unit->captured_ns);
+        end_fragment(footage, end_before(unit));
     }
+}
+
+// A camera may bring few pictures, so it counts how often they came before.
+static int64_t gap_before(const struct footage *footage, const struct footage_unit *unit)
+{
+    int64_t passed_ns = unit->captured_ns - footage->last_ns;
+    bool is_hole = footage->units.length > 1 && passed_ns > MAX(HOLE_NS, 3 * footage->interval_ns);
+
+    return footage->last_ns && (is_hole || footage->waits_for_key_frame)
+               ? MAX(passed_ns - footage->interval_ns, 0)
+               : 0;
 }
 
 static void take_unit(struct footage *footage, struct footage_unit *unit)
 {
-    if (footage->waits_for_key_frame && footage->file) {
-        end_fragment(footage, footage->last_ns + footage->interval_ns);
-    } else if (!footage->waits_for_key_frame) {
+    unit->gap_ns = gap_before(footage, unit);
+    if (!footage->waits_for_key_frame) {
         footage->interval_ns = unit->captured_ns - footage->last_ns;
     }
     footage->waits_for_key_frame = false;
@@ -377,7 +395,7 @@ static void take_unit(struct footage *footage, struct footage_unit *unit)
         footage_unit_unref(unit);
         return;
     }
-    end_before(footage, unit);
+    end_if_due(footage, unit);
     footage->last_ns = unit->captured_ns;
     g_queue_push_tail(&footage->units, unit);
     footage->pool->bytes += unit->size;

@@ -15,6 +15,7 @@
 struct footage_unit {
     _Atomic unsigned references;
     int64_t captured_ns;
+    int64_t gap_ns; // the time in front of it that has no picture
     uint64_t number;
     bool is_key_frame;
     size_t size;

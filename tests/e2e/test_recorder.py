@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+from daemon import PATIENCE_S
+from recorded import start_recorder
 from recorder_front import ALWAYS, DELETE, FRAME_NS, GROUP, KEEP, Front, Video
 
 SECOND = 10**9
@@ -84,6 +86,26 @@ def test_a_gap_ends_the_clip_of_an_event_and_stays_in_always(tmp_path, video):
         front.end()
         assert video.frames_in(front.files("back/**/*.mp4")[0]) == list(range(50, 140))
         assert video.frames_in(front.files("front/**/*.mp4")[0]) == [*range(140), *range(225, 300)]
+
+
+@pytest.mark.parametrize("slate", [True, False], ids=["no-signal", "reopened"])
+def test_a_gap_in_what_was_before_an_event_is_named(tmp_path, video, slate):
+    base, gap = past(40), 50 * FRAME_NS
+    with Front(tmp_path / "clips") as front:
+        front.track(1, before_s=5, after_s=1)
+        front.wait_ready()
+        front.play(1, video, 0, 100, base)
+        if slate:
+            front.unit(1, 101, base + 100 * FRAME_NS, video.units[0], True, slate=True)
+        front.play(1, video, 100, 150, base + gap)
+        at = base + 150 * FRAME_NS + gap
+        front.event(1, at, at)
+        front.event(1, at, at, ended=True)
+        front.play(1, video, 150, 200, base + gap)
+        clip, = front.wait_closed(1)
+        path, = front.files()
+        assert video.frames_in(path) == list(range(75, 175)) and clip["gap_ns"] == gap
+        assert clip["end_wall_ns"] - clip["start_wall_ns"] == 100 * FRAME_NS + gap
 
 
 def fill(front, video, base, clips=4):
@@ -235,6 +257,25 @@ def test_another_size_or_codec_ends_the_clip_and_begins_the_next(tmp_path, video
         front.end()
         assert [of.frames_in(path) for of, path in zip((video, small, other), front.files(), strict=True)] == [
             list(range(100))] * 3
+
+
+def test_a_recorder_that_is_told_another_folder_closes_its_clips_and_ends(tmp_path, video):
+    """systemd starts it again when edged connects the next time."""
+    recorder = start_recorder(tmp_path / "socket")
+    try:
+        with Front(tmp_path / "one", tmp_path / "socket") as front:
+            front.track(1, mode=ALWAYS)
+            front.wait_ready()
+            front.play(1, video, 0, 100, past(40))
+            assert front.list()  # so it has heard of all units
+        with Front(tmp_path / "other", tmp_path / "socket"):
+            said = recorder.communicate(timeout=PATIENCE_S)[1].decode()
+        assert recorder.returncode == 0 and "ending to be started anew" in said
+        path, = (tmp_path / "one").rglob("*.mp4")
+        assert video.frames_in(path) == list(range(100)) and not (tmp_path / "other").exists()
+    finally:
+        recorder.kill()
+        recorder.communicate()
 
 
 def test_a_view_that_is_silent_for_a_while_loses_no_unit(tmp_path, video):
