@@ -118,6 +118,14 @@ def numbers_in(path):
     return [pattern.read_number(picture, "camera") for picture in pictures]
 
 
+def picture_lengths(path):
+    """For how many seconds each picture of a file is shown."""
+    result = subprocess.run(
+        ["ffprobe", "-v", "error", "-show_entries", "packet=duration_time", "-of", "csv=p=0", path],
+        capture_output=True, text=True, timeout=daemon.PATIENCE_S, check=True)
+    return [float(line) for line in result.stdout.split()]
+
+
 class FrameClock:
     """Which frame of the pattern was captured when, from what a viewer saw: none arrives before
     it was captured."""

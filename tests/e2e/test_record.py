@@ -13,8 +13,8 @@ import pytest
 import daemon
 import pattern
 from recorded import (
-    KEY_S, SIZE, Events, FrameClock, arm, ask, clip_files, clips_of, edgectl, move, numbers_in, recorded,
-    recorder_of, settings, start_recorder, wait_clips,
+    KEY_S, SIZE, Events, FrameClock, arm, ask, clip_files, clips_of, edgectl, move, numbers_in, picture_lengths,
+    recorded, recorder_of, settings, start_recorder, wait_clips,
 )
 
 BEFORE_S, AFTER_S = 3.0, 2.0
@@ -167,6 +167,48 @@ def test_a_camera_process_that_is_killed_is_a_gap_in_the_clip(edged, tmp_path):
     assert_accounted(numbers[:again], before)
     assert_accounted(numbers[again:], after)
     assert again >= 45 and len(numbers) - again >= 45
+
+
+def test_a_camera_that_is_gone_and_comes_back_is_a_gap_that_its_clip_names(edged, tmp_path):
+    film, gone = tmp_path / "film.mp4", tmp_path / "gone.mp4"
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"testsrc2=s=320x240:r={pattern.FPS}", "-t", "1",
+                    "-pix_fmt", "yuv420p", film], check=True)
+    pipeline = f"filesrc location={film} ! decodebin ! identity sync=true"
+    server = live(edged([{**recorded("always"), "source": "gstreamer", "pipeline": pipeline}],
+                        settings=settings(tmp_path)))
+    daemon.wait_for(lambda: clip_files(tmp_path, ".part"), explain=server.stderr)
+    film.rename(gone)
+    server.wait_stderr("no signal: (?!the pipeline ended)")
+    encoded = server.mount("/front/plain")["encoded"]
+    server.wait_mount("/front/plain", lambda mount: mount["encoded"] >= encoded + 2)  # of the slate
+    gone.rename(film)
+    daemon.wait_for(lambda: any(clip["gap"] > 0 for clip in clips_of(server)), explain=server.stderr)
+    dropped = server.dropped()
+    server.stop()
+    clip, *_ = map(json.loads, (tmp_path / "clips/index.jsonl").read_text().splitlines()[1:])
+    file, *_ = clip_files(tmp_path)
+    long = [length - 1 / pattern.FPS for length in picture_lengths(file) if length > 0.25]
+    assert long and abs(sum(long) - clip["gap_ns"] / 1e9) < 0.1 * len(long) + dropped / pattern.FPS
+
+
+def test_another_folder_waits_for_a_restart_and_is_said_to(edged, tmp_path):
+    server = live(edged([recorded("always")], settings=settings(tmp_path)))
+    daemon.wait_for(lambda: clip_files(tmp_path, ".part"), explain=server.stderr)
+    file, = clip_files(tmp_path, ".part")
+    before, other = tmp_path / "before.conf", tmp_path / "other"
+    before.write_text(server.config.read_text())
+    server.reload(storage={"path": str(other)})
+    server.wait_stderr(r"when edged is started again: .*storage\.path")
+    told = daemon.run_edged("--check", "--diff", before, "--config", server.config).stdout
+    assert re.search('storage.path: .*, when edged is started again', told), told
+    size = file.stat().st_size
+    daemon.wait_for(lambda: file.stat().st_size > size, explain=server.stderr)
+    assert not other.exists()
+    server.stop()
+    first, = clip_files(tmp_path)
+    live(server.start())
+    daemon.wait_for(lambda: list(other.rglob("*.part")), explain=server.stderr)
+    assert [clip["open"] for clip in clips_of(server)] == [True] and clip_files(tmp_path) == [first]
 
 
 def test_a_killed_recorder_costs_viewers_no_frame_and_comes_back(edged, watch, tmp_path):
