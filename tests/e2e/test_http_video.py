@@ -88,7 +88,7 @@ def test_records_are_the_pictures_of_rtsp(server, view, tmp_path):
     expected = r"hvc1\.1\.6\.L\d+\.[\dA-F]+" if view == "h265" else r"avc1\.(42|4D|64)[\dA-F]{4}"
     assert re.match(expected, configuration.json["codec"])
     assert configuration.json == {"view": f"front/{view}", "codec": configuration.json["codec"], **SIZE}
-    assert units[0].flags == http_video.KEY_FRAME
+    assert units[0].flags & http_video.KEY_FRAME  # of a slate, if the camera is too slow to begin
     times = [unit.time_us for unit in units]
     assert times == sorted(set(times)) and abs(times[-1] / 1e6 - time.time()) < PATIENCE_S
 
