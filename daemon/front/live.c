@@ -368,12 +368,15 @@ static void take_change(struct live *live, const struct live_request *request, s
     if (!request->is_kept) {
         return;
     }
-    if (g_strcmp0(live->keeper, request->who) != 0) { // each is told of under one name
-        live_save(live);
-    }
     swap_overrides(&live->kept, &change->kept);
-    g_free(live->keeper);
-    live->keeper = g_strdup(request->who);
+    if (!live->keeper) {
+        live->keeper = g_strdup(request->who);
+    } else if (!strstr(live->keeper, request->who)) {
+        // Which of two who keep in the same second kept what is not worth a second writing.
+        char *both = g_strconcat(live->keeper, " or ", request->who, NULL);
+        g_free(live->keeper);
+        live->keeper = both;
+    }
     live->is_unsaved = true;
     if (!live->save_timer) {
         live->save_timer = g_timeout_add(SAVE_AFTER_MS, on_save, live);
