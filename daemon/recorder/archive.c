@@ -1,9 +1,8 @@
 #include "daemon/recorder/archive.h"
 
 #include "daemon/common/log.h"
-#include "daemon/recorder/catalog.h"
 #include "daemon/recorder/disk_thread.h"
-#include "daemon/recorder/retention.h"
+#include "daemon/recorder/library.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -22,10 +21,9 @@ struct archive {
     char sentence[256];
     int64_t retry_ns; // when the folder is opened again
     bool is_opening, is_measuring;
-    char mark[CATALOG_MARK_SIZE]; // of the folder; "": it was not opened yet
     struct library library;
-    struct retention_clock clock;
-    int64_t started_ns, found_ns; // as struct retention_facts has them
+    struct library_clock clock;
+    int64_t started_ns, found_ns; // as struct library_facts has them
     uint64_t total_bytes;
     unsigned leaving;                  // clips that are being deleted
     struct record_state_report counts; // what it counts, and the free space
@@ -52,7 +50,7 @@ struct archive_job {
     bool is_full; // a file system may take no file although it has `free_bytes`
     struct error error;
     const char *path, *mark; // borrowed from the archive
-    struct catalog catalog;
+    struct library library;
 };
 
 static struct archive_job *new_job(struct archive *archive, void (*run)(struct disk_job *),
@@ -87,7 +85,7 @@ static void free_job(struct archive_job *job)
     free_fragment(job->fragment);
     storage_unref(job->storage);
     free(job->payload);
-    catalog_finish(&job->catalog);
+    library_finish(&job->library);
     g_free(job);
 }
 
@@ -143,16 +141,16 @@ static int64_t wall_now_ns(void)
 static GPtrArray *choose(struct archive *archive, const struct record_storage *limits,
                          uint64_t *ret_missing_bytes)
 {
-    bool is_good = retention_clock_is_good(&archive->clock, clock_now_ns());
-    const struct retention_facts facts = {
+    bool is_good = library_clock_is_good(&archive->clock, clock_now_ns());
+    const struct library_facts facts = {
         .free_bytes = archive->counts.free_bytes,
         .total_bytes = archive->total_bytes,
         .wall_ns = is_good ? wall_now_ns() : 0,
-        .found_ns = clock_now_ns() - archive->started_ns < RETENTION_JUMP_NS ? archive->found_ns
-                                                                             : INT64_MAX,
+        .found_ns =
+            clock_now_ns() - archive->started_ns < LIBRARY_JUMP_NS ? archive->found_ns : INT64_MAX,
     };
 
-    return retention_choose(&archive->library, limits, &facts, ret_missing_bytes);
+    return library_choose(&archive->library, limits, &facts, ret_missing_bytes);
 }
 
 static void ignore_answer(void *context, uint32_t ticket, int result)
@@ -217,8 +215,8 @@ static void look_at_clock(struct archive *archive)
     struct timex about = {.modes = 0};
     int state = adjtimex(&about);
 
-    retention_clock_look(&archive->clock, clock_now_ns(), wall_now_ns(),
-                         state >= 0 && state != TIME_ERROR);
+    library_clock_look(&archive->clock, clock_now_ns(), wall_now_ns(),
+                       state >= 0 && state != TIME_ERROR);
 }
 
 static void measure(struct archive *archive)
@@ -252,7 +250,7 @@ static void run_open(struct disk_job *disk_job)
     storage_unref(TAKE(job->storage));
     job->result = storage_open(job->path, &job->error, &job->is_full, &job->storage);
     if (job->result == 0) {
-        job->result = catalog_load(job->storage, job->mark, &job->error, &job->catalog);
+        job->result = library_load(job->storage, job->mark, &job->error, &job->library);
         if (job->result < 0) {
             error_prefix(&job->error, job->result, "the folder %s", job->path);
         }
@@ -266,29 +264,29 @@ static void run_open(struct disk_job *disk_job)
     }
 }
 
-static void take_catalog(struct archive *archive, struct archive_job *job)
+static void take_library(struct archive *archive, struct archive_job *job)
 {
-    struct catalog *catalog = &job->catalog;
+    struct library *library = &archive->library;
 
     storage_unref(archive->storage);
     archive->storage = TAKE(job->storage);
-    library_finish(&archive->library);
-    archive->library.clips = TAKE(catalog->clips);
-    archive->library.next_id = MAX(archive->library.next_id, catalog->next_id);
     archive->counts.free_bytes = job->free_bytes;
     archive->total_bytes = job->total_bytes;
     if (!archive_is_open(archive)) {
-        archive->found_ns = retention_newest(&archive->library);
+        archive->found_ns = library_newest(&job->library);
     }
-    memcpy(archive->mark, catalog->mark, sizeof archive->mark);
-    if (catalog->recovered) {
+    job->library.next_id = MAX(job->library.next_id, library->next_id);
+    library_finish(library);
+    *library = job->library;
+    job->library.clips = NULL;
+    if (library->recovered) {
         log_notice("made %u clips whole that were open when the recorder or the power failed",
-                   catalog->recovered);
+                   library->recovered);
     }
-    if (catalog->ignored) {
+    if (library->ignored) {
         log_warning("left %u files alone that are named like clips: they are copies of others, or "
                     "cannot be read",
-                    catalog->ignored);
+                    library->ignored);
     }
 }
 
@@ -302,7 +300,7 @@ static void open_done(struct disk_job *disk_job)
     if (job->result < 0) {
         set_state(archive, RECORD_STOPPED, job->error.text);
     } else {
-        take_catalog(archive, job);
+        take_library(archive, job);
         if (enforce_limits(archive) && (!job->is_full || archive->leaving)) {
             set_state(archive, RECORD_READY, "");
         } else if (archive->state != RECORD_STOPPED) {
@@ -318,7 +316,7 @@ static void open_folder(struct archive *archive)
 
     archive->is_opening = true;
     job->path = archive->limits.path;
-    job->mark = archive->mark;
+    job->mark = archive->library.mark;
     disk_thread_push(archive->writer, &job->job);
 }
 
@@ -348,7 +346,7 @@ void archive_tick(struct archive *archive)
 
 bool archive_is_open(const struct archive *archive)
 {
-    return archive->mark[0] != '\0';
+    return archive->library.mark[0] != '\0';
 }
 
 // Growing clips
@@ -410,7 +408,7 @@ struct growing_file *archive_begin(struct archive *archive, const struct recordi
     }
     own = library_add(&archive->library, recording);
     own->is_open = true;
-    own->is_dated = retention_clock_is_good(&archive->clock, clock_now_ns());
+    own->is_dated = library_clock_is_good(&archive->clock, clock_now_ns());
     job = new_job(archive, run_begin, append_done);
     job->file = growing_file_new(archive->storage, own, video);
     job->recording = *own;
@@ -454,7 +452,7 @@ static void run_finish(struct disk_job *disk_job)
     growing_file_free(TAKE(job->file));
     if (job->result == 0) {
         job->recording.bytes = job->total;
-        catalog_add(job->storage, &job->recording); // a line that is missing is made at a start
+        library_note(job->storage, &job->recording); // a line that is missing is made at a start
     }
 }
 

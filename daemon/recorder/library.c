@@ -1,10 +1,25 @@
 #include "daemon/recorder/library.h"
 
+#include "daemon/recorder/growing_file.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#define INDEX_NAME "index.jsonl"
+#define NEW_INDEX_NAME "index.jsonl.part"
+#define INDEX_SIZE_MAX (256 << 20) // a larger one is read as an empty one
+#define STALE_LINES_MAX 1000u      // more than there are clips, before the index is written anew
+#define CLOCK_JUMP_NS (60 * NS_PER_S)
+
+// The list
+// ---------------------------------------------------------------------
 
 void library_init(struct library *library)
 {
-    *library = (struct library){g_ptr_array_new_with_free_func(g_free), 1};
+    *library = (struct library){.clips = g_ptr_array_new_with_free_func(g_free), .next_id = 1};
 }
 
 void library_finish(struct library *library)
@@ -88,4 +103,391 @@ void library_count(const struct library *library, struct record_state_report *re
         report->kept_clips += recording->is_kept;
         report->clip_bytes += recording->bytes;
     }
+}
+
+// What lies in the folder, and what the index says, while both are compared.
+struct library_load {
+    struct storage *storage;
+    struct library library;
+    GHashTable *lines;   // by id, of struct recording, owned
+    unsigned line_count; // of the index
+    unsigned unknown;    // clips that it lacks
+    GPtrArray *pictures; // of struct recording, owned
+    GPtrArray *parts;
+};
+
+static gint compare_ids(gconstpointer a, gconstpointer b)
+{
+    const struct recording *first = *(struct recording *const *)a;
+    const struct recording *second = *(struct recording *const *)b;
+
+    return first->id < second->id ? -1 : first->id > second->id;
+}
+
+// The index
+// ---------------------------------------------------------------------
+
+static void read_first_line(const char *line, struct library *library)
+{
+    unsigned long long next_id;
+
+    if (sscanf(line, "{\"folder\":\"%36[0-9a-f-]\",\"next_id\":%llu}", library->mark, &next_id) ==
+        2) {
+        library->next_id = next_id <= RECORDING_ID_MAX ? next_id : 1;
+    }
+}
+
+static void read_lines(struct library_load *load, FILE *file)
+{
+    _cleanup_(cleanup_free) char *line = NULL;
+    size_t room = 0;
+
+    if (getline(&line, &room, file) > 0) {
+        read_first_line(line, &load->library);
+    }
+    while (getline(&line, &room, file) > 0) {
+        struct recording recording;
+
+        load->line_count++;
+        if (recording_read_line(line, &recording)) {
+            struct recording *copy = g_memdup(&recording, sizeof recording);
+
+            g_hash_table_replace(load->lines, &copy->id, copy);
+            load->library.next_id = MAX(load->library.next_id, copy->id + 1);
+        }
+    }
+}
+
+// A missing index is an empty one.
+static int read_index(struct library_load *load)
+{
+    int fd = openat(storage_folder(load->storage), INDEX_NAME,
+                    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+    struct stat about;
+
+    if (!file) {
+        return errno == ENOENT ? 0 : -errno;
+    }
+    if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size <= INDEX_SIZE_MAX) {
+        read_lines(load, file);
+    }
+    int r = ferror(file) ? -EIO : 0;
+    fclose(file);
+    return r;
+}
+
+static int write_index(const struct library_load *load)
+{
+    const struct library *library = &load->library;
+    g_autoptr(GString) text = g_string_new(NULL);
+    int folder = storage_folder(load->storage);
+    _cleanup_(cleanup_close) int fd = storage_create(folder, NEW_INDEX_NAME);
+
+    if (fd < 0) {
+        return fd;
+    }
+    g_string_printf(text, "{\"folder\":\"%s\",\"next_id\":%" PRIu64 "}\n", library->mark,
+                    library->next_id);
+    for (guint i = 0; i < library->clips->len; i++) {
+        g_autofree char *line = recording_line(library->clips->pdata[i]);
+
+        g_string_append_printf(text, "%s\n", line);
+    }
+    int r = storage_write(fd, (const uint8_t *)text->str, text->len, 0);
+    if (r == 0 && (fsync(fd) < 0 || renameat(folder, NEW_INDEX_NAME, folder, INDEX_NAME) < 0)) {
+        r = -errno;
+    }
+    return r;
+}
+
+int library_note(const struct storage *storage, const struct recording *recording)
+{
+    g_autofree char *line = recording_line(recording);
+    g_autofree char *text = g_strconcat(line, "\n", NULL);
+    _cleanup_(cleanup_close) int fd =
+        openat(storage_folder(storage), INDEX_NAME,
+               O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd < 0) {
+        return -errno;
+    }
+    // One that is cut off is a line that cannot be read, and takes the next one with it: both clips
+    // are read from their files then.
+    ssize_t written = write(fd, text, strlen(text));
+    return written == (ssize_t)strlen(text) ? 0 : written < 0 ? -errno : -ENOSPC;
+}
+
+// The folder
+// ---------------------------------------------------------------------
+
+static void add_clip(struct library_load *load, const struct recording *recording)
+{
+    struct library *library = &load->library;
+
+    g_ptr_array_add(library->clips, g_memdup(recording, sizeof *recording));
+    library->next_id = MAX(library->next_id, recording->id + 1);
+}
+
+static int visit(void *context, const struct recording *found, enum recording_file file)
+{
+    struct library_load *load = context;
+    struct recording recording = *found;
+    const struct recording *line = g_hash_table_lookup(load->lines, &found->id);
+
+    if (file == RECORDING_PART) {
+        g_ptr_array_add(load->parts, g_memdup(found, sizeof *found));
+    } else if (file == RECORDING_PICTURE) {
+        g_ptr_array_add(load->pictures, g_memdup(found, sizeof *found));
+    } else if (file != RECORDING_VIDEO) {
+        return 0; // half a picture, which goes with its clip
+    } else if (line && recording_is_same(line, found)) {
+        recording = *line;
+        recording.is_kept = found->is_kept;
+        recording.bytes = found->bytes;
+        add_clip(load, &recording);
+    } else if (growing_file_read_note(load->storage, &recording)) {
+        load->unknown++;
+        add_clip(load, &recording);
+    }
+    return 0;
+}
+
+// What is no part of a clip, and one that its sector does not give any more, are left alone: the
+// others count.
+static int recover(struct library_load *load)
+{
+    for (guint i = 0; i < load->parts->len; i++) {
+        const struct recording *part = load->parts->pdata[i];
+        struct recording recording;
+        int r = growing_file_recover(load->storage, part, &recording);
+
+        if (r == -ENODATA) {
+            r = storage_remove(load->storage, part);
+        } else if (r == -ENOSPC) {
+            r = 0; // another time, when others have been deleted
+        } else if (r == 0) {
+            load->library.recovered++;
+            load->unknown++;
+            add_clip(load, &recording);
+        }
+        if (r == -EROFS) {
+            return r;
+        }
+        load->library.ignored += r < 0;
+        load->library.next_id = MAX(load->library.next_id, part->id + 1);
+    }
+    return 0;
+}
+
+// Of clips with one id, which a copied folder makes, the one that the index names is the clip. The
+// files of the others are left alone.
+static void drop_copies(struct library_load *load)
+{
+    GPtrArray *clips = load->library.clips;
+
+    g_ptr_array_sort(clips, compare_ids);
+    for (guint i = 1; i < clips->len;) {
+        const struct recording *before = clips->pdata[i - 1], *clip = clips->pdata[i];
+        const struct recording *line = g_hash_table_lookup(load->lines, &clip->id);
+
+        if (before->id != clip->id) {
+            i++;
+            continue;
+        }
+        g_ptr_array_remove_index(clips, line && recording_is_same(line, clip) ? i - 1 : i);
+        load->library.ignored++;
+    }
+}
+
+static void match_pictures(struct library_load *load)
+{
+    GPtrArray *clips = load->library.clips;
+
+    g_ptr_array_sort(load->pictures, compare_ids);
+    for (guint i = 0, at = 0; i < load->pictures->len; i++) {
+        const struct recording *picture = load->pictures->pdata[i];
+
+        while (at < clips->len && ((struct recording *)clips->pdata[at])->id < picture->id) {
+            at++;
+        }
+        if (at < clips->len && recording_is_same(clips->pdata[at], picture)) {
+            ((struct recording *)clips->pdata[at])->has_picture = true;
+        }
+    }
+}
+
+static int load_all(struct library_load *load, const char *mark, struct error *error)
+{
+    int r = read_index(load);
+    struct library *library = &load->library;
+
+    if (mark[0] && strcmp(mark, library->mark) != 0) {
+        return error_set(error, -ESTALE,
+                         "this is another folder than before; is its disk mounted?");
+    }
+    if (!library->mark[0]) {
+        g_autofree char *uuid = g_uuid_string_random();
+
+        g_strlcpy(library->mark, uuid, sizeof library->mark);
+        load->unknown++;
+    }
+    r = r ? r : storage_walk(load->storage, visit, load);
+    r = r ? r : recover(load);
+    drop_copies(load);
+    match_pictures(load);
+    if (r == 0 && (load->unknown || load->line_count > library->clips->len + STALE_LINES_MAX)) {
+        r = write_index(load);
+        r = r == -ENOSPC ? 0 : r;
+    }
+    return r ? error_set(error, r, "%s", strerror(-r)) : 0;
+}
+
+int library_load(struct storage *storage, const char *mark, struct error *error,
+                 struct library *ret_library)
+{
+    struct library_load load = {
+        .storage = storage,
+        .lines = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free),
+        .pictures = g_ptr_array_new_with_free_func(g_free),
+        .parts = g_ptr_array_new_with_free_func(g_free),
+    };
+
+    library_init(&load.library);
+    int r = load_all(&load, mark, error);
+    g_hash_table_unref(load.lines);
+    g_ptr_array_unref(load.pictures);
+    g_ptr_array_unref(load.parts);
+    if (r) {
+        library_finish(&load.library);
+        return r;
+    }
+    *ret_library = load.library;
+    return 0;
+}
+
+// Who goes
+// ---------------------------------------------------------------------
+
+// What is too much.
+struct library_need {
+    uint64_t excess_bytes, missing_bytes;
+    int64_t oldest_ns;  // by the clock of day; what ended before is too old
+    uint64_t oldest_id; // the newest of those clips; what is older is too old by any clock
+};
+
+int64_t library_newest(const struct library *library)
+{
+    int64_t newest_ns = 0;
+
+    for (guint i = 0; i < library->clips->len; i++) {
+        const struct recording *recording = library->clips->pdata[i];
+
+        newest_ns = recording->is_dated ? MAX(newest_ns, recording->end_wall_ns) : newest_ns;
+    }
+    return newest_ns;
+}
+
+// If a start finds all clips too old, the machine was off for all of that time, or its clock is
+// wrong.
+static int64_t find_oldest(const struct record_storage *limits, const struct library_facts *facts)
+{
+    int64_t oldest_ns = facts->wall_ns - limits->max_age_ns;
+
+    return !limits->max_age_ns || !facts->wall_ns || facts->found_ns < oldest_ns ? INT64_MIN
+                                                                                 : oldest_ns;
+}
+
+static uint64_t find_floor(const struct record_storage *limits, const struct library_facts *facts)
+{
+    return limits->min_free_bytes ? MAX(limits->min_free_bytes, LIBRARY_FREE_MIN)
+                                  : MAX(facts->total_bytes / 10, LIBRARY_FREE_USUAL);
+}
+
+static struct library_need find_need(const struct library *library,
+                                     const struct record_storage *limits,
+                                     const struct library_facts *facts)
+{
+    struct library_need need = {.oldest_ns = find_oldest(limits, facts)};
+    uint64_t floor_bytes = find_floor(limits, facts), bytes = 0;
+
+    for (guint i = 0; i < library->clips->len; i++) {
+        const struct recording *recording = library->clips->pdata[i];
+
+        bytes += recording->is_leaving ? 0 : recording->bytes;
+        if (recording->is_dated && recording->end_wall_ns < need.oldest_ns) {
+            need.oldest_id = recording->id;
+        }
+    }
+    need.excess_bytes =
+        limits->max_bytes && bytes > limits->max_bytes ? bytes - limits->max_bytes : 0;
+    need.missing_bytes = facts->free_bytes < floor_bytes ? floor_bytes - facts->free_bytes : 0;
+    return need;
+}
+
+static bool is_too_old(const struct recording *recording, const struct library_need *need)
+{
+    return recording->is_dated ? recording->end_wall_ns < need->oldest_ns
+                               : recording->id < need->oldest_id;
+}
+
+static uint64_t less(uint64_t bytes, uint64_t by)
+{
+    return bytes > by ? bytes - by : 0;
+}
+
+static bool shows_nothing_special(const struct recording *recording)
+{
+    return recording->is_always && !recording->is_triggered && recording->regions[0] == '\0';
+}
+
+static void choose(const struct library *library, bool ordinary, struct library_need *need,
+                   GPtrArray *chosen)
+{
+    for (guint i = 0; i < library->clips->len; i++) {
+        struct recording *recording = library->clips->pdata[i];
+
+        if (recording->is_open || recording->is_kept || recording->is_leaving ||
+            shows_nothing_special(recording) != ordinary) {
+            continue;
+        }
+        if (need->excess_bytes || need->missing_bytes || is_too_old(recording, need)) {
+            need->excess_bytes = less(need->excess_bytes, recording->bytes);
+            need->missing_bytes = less(need->missing_bytes, recording->bytes);
+            g_ptr_array_add(chosen, recording);
+        }
+    }
+}
+
+GPtrArray *library_choose(const struct library *library, const struct record_storage *limits,
+                          const struct library_facts *facts, uint64_t *ret_missing_bytes)
+{
+    struct library_need need = find_need(library, limits, facts);
+    GPtrArray *chosen = g_ptr_array_new();
+
+    choose(library, true, &need, chosen);
+    choose(library, false, &need, chosen);
+    *ret_missing_bytes = need.missing_bytes;
+    return chosen;
+}
+
+void library_clock_look(struct library_clock *clock, int64_t now_ns, int64_t wall_ns,
+                        bool synchronized)
+{
+    int64_t offset_ns = wall_ns - now_ns;
+
+    // The first time from outside may be far from what the machine began with.
+    if (synchronized && clock->was_synchronized &&
+        (offset_ns > clock->offset_ns + CLOCK_JUMP_NS ||
+         offset_ns < clock->offset_ns - CLOCK_JUMP_NS)) {
+        clock->jumped_ns = now_ns;
+    }
+    clock->offset_ns = offset_ns;
+    clock->was_synchronized = synchronized;
+}
+
+bool library_clock_is_good(const struct library_clock *clock, int64_t now_ns)
+{
+    return clock->was_synchronized &&
+           (!clock->jumped_ns || now_ns - clock->jumped_ns > LIBRARY_JUMP_NS);
 }
