@@ -1,20 +1,28 @@
 #include "daemon/recorder/archive.h"
 
 #include "daemon/common/log.h"
-#include "daemon/recorder/disk_thread.h"
-#include "daemon/recorder/library.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/timex.h>
 
 #define DELETIONS_MAX 64u // what is to be written waits for so many
 
+// Does jobs that may block, in the order in which the main loop gave them, and hands each back to
+// it.
+struct disk_thread {
+    GThread *id;
+    GAsyncQueue *jobs;
+    _Atomic int64_t began_ns; // of the job that runs; 0: none
+    unsigned unfinished;      // the main loop's: jobs that are not handed back
+};
+
 struct archive {
     const struct archive_events *events;
     void *context;
-    struct disk_thread *writer, *reader;
+    struct disk_thread writer, reader;
     struct storage *storage; // a reference; NULL: it is not open
     struct record_storage limits;
     enum record_state state;
@@ -32,7 +40,10 @@ struct archive {
 
 // A job with all that any of them needs.
 struct archive_job {
-    struct disk_job job;
+    void (*run)(struct archive_job *job);  // in the thread; NULL: the thread ends
+    void (*done)(struct archive_job *job); // in the main loop afterwards; frees the job
+    struct disk_thread *thread;
+    int64_t took_ns;
     struct archive *archive;
     struct storage *storage; // a reference
     struct growing_file *file;
@@ -42,6 +53,7 @@ struct archive_job {
     size_t offset, size;
     uint64_t total, free_bytes, total_bytes;
     enum record_action action;
+    enum recording_file file_kind; // to be read
     uint32_t ticket;
     archive_answer *answer;
     archive_bytes *bytes;
@@ -53,24 +65,69 @@ struct archive_job {
     struct library library;
 };
 
-static struct archive_job *new_job(struct archive *archive, void (*run)(struct disk_job *),
-                                   void (*done)(struct disk_job *))
+static gboolean hand_back(gpointer data)
+{
+    struct archive_job *job = data;
+
+    job->thread->unfinished--;
+    job->done(job);
+    return G_SOURCE_REMOVE;
+}
+
+static gpointer work(gpointer data)
+{
+    struct disk_thread *thread = data;
+    struct archive_job *job;
+
+    while ((job = g_async_queue_pop(thread->jobs))->run) {
+        int64_t began_ns = clock_now_ns();
+
+        thread->began_ns = began_ns;
+        job->run(job);
+        thread->began_ns = 0;
+        job->took_ns = clock_now_ns() - began_ns;
+        g_idle_add_full(G_PRIORITY_DEFAULT, hand_back, job, NULL);
+    }
+    return NULL;
+}
+
+// `name` shows in top.
+static void start_thread(struct disk_thread *thread, const char *name)
+{
+    thread->jobs = g_async_queue_new();
+    thread->id = g_thread_new(name, work, thread);
+}
+
+// Waits until all jobs are done, in the thread and here.
+static void end_thread(struct disk_thread *thread)
+{
+    static struct archive_job last;
+
+    while (thread->unfinished > 0) {
+        g_main_context_iteration(NULL, TRUE);
+    }
+    g_async_queue_push(thread->jobs, &last);
+    g_thread_join(thread->id);
+    g_async_queue_unref(thread->jobs);
+}
+
+static void push(struct disk_thread *thread, struct archive_job *job)
+{
+    job->thread = thread;
+    thread->unfinished++;
+    g_async_queue_push(thread->jobs, job);
+}
+
+static struct archive_job *new_job(struct archive *archive, void (*run)(struct archive_job *),
+                                   void (*done)(struct archive_job *))
 {
     struct archive_job *job = g_new0(struct archive_job, 1);
 
-    job->job.run = run;
-    job->job.done = done;
+    job->run = run;
+    job->done = done;
     job->archive = archive;
     job->storage = archive->storage ? storage_ref(archive->storage) : NULL;
     return job;
-}
-
-static void free_fragment(struct fragment *fragment)
-{
-    if (fragment) {
-        g_ptr_array_unref(fragment->units);
-        g_free(fragment);
-    }
 }
 
 static void free_job(struct archive_job *job)
@@ -78,20 +135,15 @@ static void free_job(struct archive_job *job)
     int64_t now_ns = clock_now_ns();
     struct archive *archive = job->archive;
 
-    if (job->job.took_ns > archive->slow_ns || now_ns - archive->slow_at_ns > 60 * NS_PER_S) {
-        archive->slow_ns = job->job.took_ns;
+    if (job->took_ns > archive->slow_ns || now_ns - archive->slow_at_ns > 60 * NS_PER_S) {
+        archive->slow_ns = job->took_ns;
         archive->slow_at_ns = now_ns;
     }
-    free_fragment(job->fragment);
+    fragment_free(job->fragment);
     storage_unref(job->storage);
     free(job->payload);
     library_finish(&job->library);
     g_free(job);
-}
-
-static struct archive_job *archive_job_of(struct disk_job *job)
-{
-    return (struct archive_job *)job;
 }
 
 // State
@@ -130,24 +182,17 @@ static void fail(struct archive *archive, const char *what, int result)
 // Retention
 // ---------------------------------------------------------------------
 
-static int64_t wall_now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
 static GPtrArray *choose(struct archive *archive, const struct record_storage *limits,
                          uint64_t *ret_missing_bytes)
 {
-    bool is_good = library_clock_is_good(&archive->clock, clock_now_ns());
+    int64_t now_ns = clock_now_ns();
+    bool is_good = library_clock_is_good(&archive->clock, now_ns);
+    bool is_new = now_ns - archive->started_ns < LIBRARY_JUMP_NS;
     const struct library_facts facts = {
         .free_bytes = archive->counts.free_bytes,
         .total_bytes = archive->total_bytes,
-        .wall_ns = is_good ? wall_now_ns() : 0,
-        .found_ns =
-            clock_now_ns() - archive->started_ns < LIBRARY_JUMP_NS ? archive->found_ns : INT64_MAX,
+        .wall_ns = is_good ? g_get_real_time() * NS_PER_US : 0,
+        .found_ns = is_new ? archive->found_ns : INT64_MAX,
     };
 
     return library_choose(&archive->library, limits, &facts, ret_missing_bytes);
@@ -185,16 +230,13 @@ static bool enforce_limits(struct archive *archive)
     return missing_bytes == 0;
 }
 
-static void run_measure(struct disk_job *disk_job)
+static void run_measure(struct archive_job *job)
 {
-    struct archive_job *job = archive_job_of(disk_job);
-
     job->result = storage_space(job->storage, &job->free_bytes, &job->total_bytes);
 }
 
-static void measure_done(struct disk_job *disk_job)
+static void measure_done(struct archive_job *job)
 {
-    struct archive_job *job = archive_job_of(disk_job);
     struct archive *archive = job->archive;
 
     archive->is_measuring = false;
@@ -215,7 +257,7 @@ static void look_at_clock(struct archive *archive)
     struct timex about = {.modes = 0};
     int state = adjtimex(&about);
 
-    library_clock_look(&archive->clock, clock_now_ns(), wall_now_ns(),
+    library_clock_look(&archive->clock, clock_now_ns(), g_get_real_time() * NS_PER_US,
                        state >= 0 && state != TIME_ERROR);
 }
 
@@ -223,7 +265,7 @@ static void measure(struct archive *archive)
 {
     if (archive->state == RECORD_READY && !archive->is_measuring) {
         archive->is_measuring = true;
-        disk_thread_push(archive->writer, &new_job(archive, run_measure, measure_done)->job);
+        push(&archive->writer, new_job(archive, run_measure, measure_done));
     }
 }
 
@@ -243,24 +285,22 @@ void archive_try(struct archive *archive, const struct record_storage *limits, u
 // Opening
 // ---------------------------------------------------------------------
 
-static void run_open(struct disk_job *disk_job)
+static void run_open(struct archive_job *job)
 {
-    struct archive_job *job = archive_job_of(disk_job);
-
     storage_unref(TAKE(job->storage));
     job->result = storage_open(job->path, &job->error, &job->is_full, &job->storage);
-    if (job->result == 0) {
-        job->result = library_load(job->storage, job->mark, &job->error, &job->library);
-        if (job->result < 0) {
-            error_prefix(&job->error, job->result, "the folder %s", job->path);
-        }
+    if (job->result < 0) {
+        return;
     }
-    if (job->result == 0) {
-        job->result = storage_space(job->storage, &job->free_bytes, &job->total_bytes);
-        if (job->result < 0) {
-            error_set(&job->error, job->result, "cannot find the free space in %s: %s", job->path,
-                      strerror(-job->result));
-        }
+    job->result = library_load(job->storage, job->mark, &job->error, &job->library);
+    if (job->result < 0) {
+        error_prefix(&job->error, job->result, "the folder %s", job->path);
+        return;
+    }
+    job->result = storage_space(job->storage, &job->free_bytes, &job->total_bytes);
+    if (job->result < 0) {
+        error_set(&job->error, job->result, "cannot find the free space in %s: %s", job->path,
+                  strerror(-job->result));
     }
 }
 
@@ -290,9 +330,8 @@ static void take_library(struct archive *archive, struct archive_job *job)
     }
 }
 
-static void open_done(struct disk_job *disk_job)
+static void open_done(struct archive_job *job)
 {
-    struct archive_job *job = archive_job_of(disk_job);
     struct archive *archive = job->archive;
 
     archive->is_opening = false;
@@ -317,7 +356,7 @@ static void open_folder(struct archive *archive)
     archive->is_opening = true;
     job->path = archive->limits.path;
     job->mark = archive->library.mark;
-    disk_thread_push(archive->writer, &job->job);
+    push(&archive->writer, job);
 }
 
 bool archive_configure(struct archive *archive, const struct record_storage *storage)
@@ -352,9 +391,9 @@ bool archive_is_open(const struct archive *archive)
 // Growing clips
 // ---------------------------------------------------------------------
 
-const struct recording *archive_find(const struct archive *archive, uint64_t id)
+const struct library *archive_library(const struct archive *archive)
 {
-    return library_find(&archive->library, id);
+    return &archive->library;
 }
 
 void archive_announce(struct archive *archive, const struct recording *recording)
@@ -362,26 +401,22 @@ void archive_announce(struct archive *archive, const struct recording *recording
     archive->events->clip(archive->context, recording);
 }
 
-static void run_begin(struct disk_job *disk_job)
+static void run_begin(struct archive_job *job)
 {
-    struct archive_job *job = archive_job_of(disk_job);
-
     job->result = growing_file_begin(job->file);
     job->size = growing_file_size(job->file);
 }
 
-static void run_append(struct disk_job *disk_job)
+static void run_append(struct archive_job *job)
 {
-    struct archive_job *job = archive_job_of(disk_job);
     uint64_t before = growing_file_size(job->file);
 
     job->result = growing_file_append(job->file, job->fragment);
     job->size = growing_file_size(job->file) - before;
 }
 
-static void append_done(struct disk_job *disk_job)
+static void append_done(struct archive_job *job)
 {
-    struct archive_job *job = archive_job_of(disk_job);
     struct archive *archive = job->archive;
     struct recording *recording = library_find(&archive->library, job->recording.id);
 
@@ -400,50 +435,39 @@ static void append_done(struct disk_job *disk_job)
 struct growing_file *archive_begin(struct archive *archive, const struct recording *recording,
                                    const struct mp4_video *video, struct recording **ret_recording)
 {
-    struct recording *own;
-    struct archive_job *job;
-
     if (archive->state != RECORD_READY) {
         return NULL;
     }
-    own = library_add(&archive->library, recording);
+    struct recording *own = library_add(&archive->library, recording);
     own->is_open = true;
     own->is_dated = library_clock_is_good(&archive->clock, clock_now_ns());
-    job = new_job(archive, run_begin, append_done);
+    struct archive_job *job = new_job(archive, run_begin, append_done);
     job->file = growing_file_new(archive->storage, own, video);
     job->recording = *own;
-    disk_thread_push(archive->writer, &job->job);
+    push(&archive->writer, job);
     *ret_recording = own;
     return job->file;
 }
 
-void archive_count_lost(struct archive *archive, uint64_t units)
-{
-    archive->counts.lost_units += units;
-}
-
 int archive_append(struct archive *archive, struct growing_file *file, struct fragment *fragment)
 {
-    struct archive_job *job;
-
     if (archive->counts.waiting_bytes + fragment->bytes > ARCHIVE_WAITING_MAX) {
-        archive_count_lost(archive, fragment->units->len);
-        free_fragment(fragment);
+        archive->counts.lost_units += fragment->units->len;
+        fragment_free(fragment);
         return -ENOBUFS;
     }
     archive->counts.waiting_bytes += fragment->bytes;
-    job = new_job(archive, run_append, append_done);
+    struct archive_job *job = new_job(archive, run_append, append_done);
     job->file = file;
     job->recording.id = growing_file_id(file);
     job->fragment = fragment;
     growing_file_expect(file);
-    disk_thread_push(archive->writer, &job->job);
+    push(&archive->writer, job);
     return 0;
 }
 
-static void run_finish(struct disk_job *disk_job)
+static void run_finish(struct archive_job *job)
 {
-    struct archive_job *job = archive_job_of(disk_job);
     uint64_t before = growing_file_size(job->file);
 
     job->result = growing_file_finish(job->file, &job->recording);
@@ -456,9 +480,8 @@ static void run_finish(struct disk_job *disk_job)
     }
 }
 
-static void finish_done(struct disk_job *disk_job)
+static void finish_done(struct archive_job *job)
 {
-    struct archive_job *job = archive_job_of(disk_job);
     struct archive *archive = job->archive;
     struct recording *recording = library_find(&archive->library, job->recording.id);
 
@@ -484,20 +507,17 @@ void archive_finish(struct archive *archive, struct growing_file *file)
     recording->is_closing = true;
     job->file = file;
     job->recording = *recording;
-    disk_thread_push(archive->writer, &job->job);
+    push(&archive->writer, job);
 }
 
-static void run_put_picture(struct disk_job *disk_job)
+static void run_put_picture(struct archive_job *job)
 {
-    struct archive_job *job = archive_job_of(disk_job);
-
     job->result =
         storage_put_picture(job->storage, &job->recording, job->payload + job->offset, job->size);
 }
 
-static void put_picture_done(struct disk_job *disk_job)
+static void put_picture_done(struct archive_job *job)
 {
-    struct archive_job *job = archive_job_of(disk_job);
     struct archive *archive = job->archive;
     struct recording *recording = library_find(&archive->library, job->recording.id);
 
@@ -516,7 +536,6 @@ void archive_put_picture(struct archive *archive, uint64_t id, uint8_t *payload,
                          size_t size)
 {
     const struct recording *recording = library_find(&archive->library, id);
-    struct archive_job *job;
 
     if (!recording || archive->state != RECORD_READY ||
         archive->counts.waiting_bytes + size > ARCHIVE_WAITING_MAX) {
@@ -524,34 +543,26 @@ void archive_put_picture(struct archive *archive, uint64_t id, uint8_t *payload,
         return;
     }
     archive->counts.waiting_bytes += size;
-    job = new_job(archive, run_put_picture, put_picture_done);
+    struct archive_job *job = new_job(archive, run_put_picture, put_picture_done);
     job->recording = *recording;
     job->payload = payload;
     job->offset = offset;
     job->size = size;
-    disk_thread_push(archive->writer, &job->job);
+    push(&archive->writer, job);
 }
 
 // Questions
 // ---------------------------------------------------------------------
 
-GPtrArray *archive_list(const struct archive *archive, const struct record_list *question)
+static void run_change(struct archive_job *job)
 {
-    return library_list(&archive->library, question);
-}
-
-static void run_change(struct disk_job *disk_job)
-{
-    struct archive_job *job = archive_job_of(disk_job);
-
     job->result = job->action == RECORD_DELETE
                       ? storage_remove(job->storage, &job->recording)
                       : storage_keep(job->storage, &job->recording, job->action == RECORD_KEEP);
 }
 
-static void change_done(struct disk_job *disk_job)
+static void change_done(struct archive_job *job)
 {
-    struct archive_job *job = archive_job_of(disk_job);
     struct archive *archive = job->archive;
     struct recording *recording = library_find(&archive->library, job->recording.id);
 
@@ -580,7 +591,6 @@ void archive_change(struct archive *archive, uint64_t id, enum record_action act
 {
     struct recording *recording = library_find(&archive->library, id);
     bool keep = action == RECORD_KEEP;
-    struct archive_job *job;
 
     if (!recording || recording->is_leaving || !archive->storage) {
         answer(context, ticket, archive->storage ? -ENOENT : -EIO);
@@ -594,34 +604,26 @@ void archive_change(struct archive *archive, uint64_t id, enum record_action act
     } else {
         recording->is_leaving = action == RECORD_DELETE;
         archive->leaving += action == RECORD_DELETE;
-        job = new_job(archive, run_change, change_done);
+        struct archive_job *job = new_job(archive, run_change, change_done);
+
         job->recording = *recording;
         job->action = action;
         job->ticket = ticket;
         job->answer = answer;
         job->context = context;
-        disk_thread_push(archive->writer, &job->job);
+        push(&archive->writer, job);
     }
 }
 
-static int open_to_read(const struct archive_job *job)
+static void run_read(struct archive_job *job)
 {
-    if (job->action) {
-        return storage_open_file(job->storage, &job->recording, RECORDING_PICTURE, O_RDONLY);
-    }
-    int fd = storage_open_file(job->storage, &job->recording, RECORDING_VIDEO, O_RDONLY);
-    // It may have got its name since, or not yet.
-    return fd != -ENOENT
-               ? fd
-               : storage_open_file(job->storage, &job->recording, RECORDING_PART, O_RDONLY);
-}
-
-static void run_read(struct disk_job *disk_job)
-{
-    struct archive_job *job = archive_job_of(disk_job);
-    _cleanup_(cleanup_close) int fd = open_to_read(job);
+    _cleanup_(cleanup_close) int fd =
+        storage_open_file(job->storage, &job->recording, job->file_kind, O_RDONLY);
     struct stat about;
 
+    if (fd == -ENOENT && job->file_kind == RECORDING_VIDEO) { // it has not got its name yet
+        fd = storage_open_file(job->storage, &job->recording, RECORDING_PART, O_RDONLY);
+    }
     if (fd < 0 || fstat(fd, &about) < 0) {
         job->result = fd < 0 ? fd : -errno;
         return;
@@ -633,10 +635,8 @@ static void run_read(struct disk_job *disk_job)
     job->total = (uint64_t)about.st_size;
 }
 
-static void read_done(struct disk_job *disk_job)
+static void read_done(struct archive_job *job)
 {
-    struct archive_job *job = archive_job_of(disk_job);
-
     job->bytes(job->context, job->ticket, job->result, job->payload,
                job->result < 0 ? 0 : job->size, job->total);
     free_job(job);
@@ -646,28 +646,29 @@ void archive_read(struct archive *archive, const struct record_read *question, u
                   archive_bytes *answer, void *context)
 {
     const struct recording *recording = library_find(&archive->library, question->id);
-    struct archive_job *job;
 
     if (!recording || !archive->storage) {
         answer(context, ticket, archive->storage ? -ENOENT : -EIO, NULL, 0, 0);
         return;
     }
-    job = new_job(archive, run_read, read_done);
+    struct archive_job *job = new_job(archive, run_read, read_done);
     job->recording = *recording;
-    job->action = question->part;
+    job->file_kind = question->part == RECORD_STILL ? RECORDING_PICTURE : RECORDING_VIDEO;
     job->offset = question->offset;
     job->size = question->size;
     job->ticket = ticket;
     job->bytes = answer;
     job->context = context;
-    disk_thread_push(archive->reader, &job->job);
+    push(&archive->reader, job);
 }
 
 void archive_report(struct archive *archive, struct record_state_report *ret_report)
 {
+    int64_t began_ns = archive->writer.began_ns;
+
     *ret_report = archive->counts;
     ret_report->state = archive->state;
-    ret_report->write_max_ns = MAX(archive->slow_ns, disk_thread_busy_ns(archive->writer));
+    ret_report->write_max_ns = MAX(archive->slow_ns, began_ns ? clock_now_ns() - began_ns : 0);
     library_count(&archive->library, ret_report);
     g_strlcpy(ret_report->sentence, archive->sentence, sizeof ret_report->sentence);
 }
@@ -681,16 +682,16 @@ struct archive *archive_new(const struct archive_events *events, void *context)
     archive->started_ns = clock_now_ns();
     look_at_clock(archive);
     library_init(&archive->library);
-    archive->writer = disk_thread_new("writer");
-    archive->reader = disk_thread_new("reader");
+    start_thread(&archive->writer, "writer");
+    start_thread(&archive->reader, "reader");
     return archive;
 }
 
 void archive_free(struct archive *archive)
 {
     if (archive) {
-        disk_thread_free(archive->writer);
-        disk_thread_free(archive->reader);
+        end_thread(&archive->writer);
+        end_thread(&archive->reader);
         storage_unref(archive->storage);
         library_finish(&archive->library);
         g_free(archive);

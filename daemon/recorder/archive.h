@@ -8,6 +8,7 @@
 #pragma once
 
 #include "daemon/recorder/growing_file.h"
+#include "daemon/recorder/library.h"
 
 #define ARCHIVE_RETRY_NS (2 * NS_PER_S)
 #define ARCHIVE_WAITING_MAX (64u << 20) // bytes in memory for the disk
@@ -44,18 +45,14 @@ struct growing_file *archive_begin(struct archive *archive, const struct recordi
 // fragment was dropped and counted as lost.
 int archive_append(struct archive *archive, struct growing_file *file, struct fragment *fragment);
 void archive_finish(struct archive *archive, struct growing_file *file);
-void archive_count_lost(struct archive *archive, uint64_t units);
 // Calls the event `clip` for it.
 void archive_announce(struct archive *archive, const struct recording *recording);
 // Writes a clip's picture. Takes over `payload`, in which the JPEG begins at `offset`.
 void archive_put_picture(struct archive *archive, uint64_t id, uint8_t *payload, size_t offset,
                          size_t size);
 
-// NULL: there is no such clip.
-const struct recording *archive_find(const struct archive *archive, uint64_t id);
-// The clips that a question asks for, the newest first; the caller g_ptr_array_unref()s the array,
-// whose struct recording are borrowed.
-GPtrArray *archive_list(const struct archive *archive, const struct record_list *question);
+// All clips, borrowed until the main loop goes on.
+const struct library *archive_library(const struct archive *archive);
 
 // Answers repeat the ticket of the question; they come at once where the disk is not needed.
 // Called with the result of a change: 0 or a negative errno.

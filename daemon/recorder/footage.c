@@ -46,10 +46,7 @@ struct footage {
 
 static int64_t wall_offset_ns(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * NS_PER_S + now.tv_nsec - clock_now_ns();
+    return g_get_real_time() * NS_PER_US - clock_now_ns();
 }
 
 // Memory
@@ -123,7 +120,7 @@ static void forget_old_units(struct footage *footage)
         bool missed = is_first_group_missed(footage, unit->captured_ns);
         unsigned count = drop_first_group(footage);
 
-        archive_count_lost(footage->pool->archive, missed ? count : 0);
+        footage->pool->lost_units += missed ? count : 0;
     }
 }
 
@@ -157,7 +154,7 @@ static void make_room(struct footage_pool *pool)
     struct footage *oldest;
 
     while (pool->bytes > FOOTAGE_BYTES_MAX && (oldest = holder_of_oldest(pool))) {
-        pool->dropped_units += drop_first_group(oldest);
+        pool->lost_units += drop_first_group(oldest);
     }
 }
 
@@ -192,7 +189,7 @@ static void add_to_fragment(struct footage *footage, struct footage_unit *unit)
     struct fragment *fragment = footage->fragment;
 
     if (footage->skips && !unit->is_key_frame) {
-        archive_count_lost(footage->pool->archive, 1);
+        footage->pool->lost_units++;
         return;
     }
     footage->skips = false;

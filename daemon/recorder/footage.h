@@ -26,7 +26,7 @@ struct footage_pool {
     struct archive *archive;
     GPtrArray *views; // of struct footage
     size_t bytes;
-    uint64_t dropped_units; // because there were more than FOOTAGE_BYTES_MAX
+    uint64_t lost_units; // that came into no clip, or were more than FOOTAGE_BYTES_MAX
 };
 
 void footage_pool_init(struct footage_pool *pool, struct archive *archive);

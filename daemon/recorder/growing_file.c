@@ -33,6 +33,14 @@ void footage_unit_unref(struct footage_unit *unit)
     }
 }
 
+void fragment_free(struct fragment *fragment)
+{
+    if (fragment) {
+        g_ptr_array_unref(fragment->units);
+        g_free(fragment);
+    }
+}
+
 struct growing_file *growing_file_new(struct storage *storage, const struct recording *recording,
                                       const struct mp4_video *video)
 {

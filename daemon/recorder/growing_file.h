@@ -33,6 +33,8 @@ struct fragment {
     int64_t wall_offset_ns; // between the clock of day and CLOCK_MONOTONIC
 };
 
+void fragment_free(struct fragment *fragment); // takes NULL
+
 struct growing_file;
 
 // Touches no disk. `recording` says where the file is, and is copied.

@@ -79,7 +79,7 @@ static void send_state(void *context)
     struct record_state_report report;
 
     archive_report(server->archive, &report);
-    report.lost_units += server->pool.dropped_units;
+    report.lost_units += server->pool.lost_units;
     send_message(server, RECORD_STATE, &report, sizeof report);
 }
 
@@ -323,7 +323,7 @@ static int take_list(struct recorder_server *server, struct link_message *messag
     if (!ends_in_nul(question->camera, sizeof question->camera)) {
         return -EPROTO;
     }
-    g_autoptr(GPtrArray) found = archive_list(server->archive, question);
+    g_autoptr(GPtrArray) found = library_list(archive_library(server->archive), question);
     send_clips(server, question->request, found);
     return 0;
 }
@@ -331,7 +331,8 @@ static int take_list(struct recorder_server *server, struct link_message *messag
 static int take_find(struct recorder_server *server, struct link_message *message)
 {
     const struct record_find *question = (const void *)message->payload;
-    const struct recording *recording = archive_find(server->archive, question->id);
+    const struct recording *recording =
+        library_find(archive_library(server->archive), question->id);
     g_autoptr(GPtrArray) found = g_ptr_array_new();
 
     if (recording) {
