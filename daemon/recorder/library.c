@@ -398,10 +398,9 @@ static int64_t find_oldest(const struct record_storage *limits, const struct lib
                                                                                  : oldest_ns;
 }
 
-static uint64_t find_floor(const struct record_storage *limits, const struct library_facts *facts)
+static uint64_t less(uint64_t bytes, uint64_t by)
 {
-    return limits->min_free_bytes ? MAX(limits->min_free_bytes, LIBRARY_FREE_MIN)
-                                  : MAX(facts->total_bytes / 10, LIBRARY_FREE_USUAL);
+    return bytes > by ? bytes - by : 0;
 }
 
 static struct library_need find_need(const struct library *library,
@@ -409,7 +408,10 @@ static struct library_need find_need(const struct library *library,
                                      const struct library_facts *facts)
 {
     struct library_need need = {.oldest_ns = find_oldest(limits, facts)};
-    uint64_t floor_bytes = find_floor(limits, facts), bytes = 0;
+    uint64_t floor_bytes = limits->min_free_bytes
+                               ? MAX(limits->min_free_bytes, LIBRARY_FREE_MIN)
+                               : MAX(facts->total_bytes / 10, LIBRARY_FREE_USUAL);
+    uint64_t bytes = 0;
 
     for (guint i = 0; i < library->clips->len; i++) {
         const struct recording *recording = library->clips->pdata[i];
@@ -419,9 +421,8 @@ static struct library_need find_need(const struct library *library,
             need.oldest_id = recording->id;
         }
     }
-    need.excess_bytes =
-        limits->max_bytes && bytes > limits->max_bytes ? bytes - limits->max_bytes : 0;
-    need.missing_bytes = facts->free_bytes < floor_bytes ? floor_bytes - facts->free_bytes : 0;
+    need.excess_bytes = limits->max_bytes ? less(bytes, limits->max_bytes) : 0;
+    need.missing_bytes = less(floor_bytes, facts->free_bytes);
     return need;
 }
 
@@ -429,11 +430,6 @@ static bool is_too_old(const struct recording *recording, const struct library_n
 {
     return recording->is_dated ? recording->end_wall_ns < need->oldest_ns
                                : recording->id < need->oldest_id;
-}
-
-static uint64_t less(uint64_t bytes, uint64_t by)
-{
-    return bytes > by ? bytes - by : 0;
 }
 
 static bool shows_nothing_special(const struct recording *recording)
