@@ -77,13 +77,14 @@ export class Picture {
 
   draw(image, width, height, capturedUs, offsetUs) {
     this.size = [width, height];
+    let source = image;      // converting a frame's colours takes far longer than copying a canvas
     for (const canvas of this.canvases) {
       if (canvas.width !== width || canvas.height !== height) {
-        canvas.width = width;
-        canvas.height = height;
+        Object.assign(canvas, {width, height});
       }
       (canvas.context ??= canvas.getContext("2d", {alpha: false, desynchronized: true}))
-        .drawImage(image, 0, 0, width, height);
+        .drawImage(source, 0, 0, width, height);
+      source = canvas;
     }
     this.drawn++;
     if (capturedUs) {
