@@ -9,7 +9,7 @@
 
 #define ALLOWED "allowed: "
 #define RETRY_AFTER_S "5"
-#define PACKED_FROM_BYTES 8192 // smaller texts are sent as they are
+#define PACKED_FROM_BYTES 4096 // smaller texts are sent as they are
 #define BLOCK_BYTES 16384      // that a stream is asked for at once, if there is room for them
 
 static const struct http_header common[] = {
