@@ -57,9 +57,9 @@ static const struct schema_key storage_keys[] = {
              "beside the other things that edged keeps, /var/lib/edged/clips for the service. The "
              "service can write into another one only after `edgectl setup --storage PATH`."},
     {"max_size", SCHEMA_STRING, STORAGE_FIELD(max_size), .rule = &size_rule, .default_text = "",
-     .help = "The most that all clips together take, for example \"16G\"; \"\" is no limit but "
-             "min_free. Beyond it the oldest are deleted: those of mode = \"always\" first, then "
-             "those of events; never those that are marked to be kept."},
+     .help = "The most that all clips take with their pictures, for example \"16G\"; \"\" is no "
+             "limit but min_free. Beyond it the oldest are deleted: those of mode = \"always\" "
+             "first, then those of events; never those that are marked to be kept."},
     {"min_free", SCHEMA_STRING, STORAGE_FIELD(min_free), .rule = &size_rule, .default_text = "",
      .help = "What stays free of the file system, for example \"2G\"; \"\" is a tenth of it, and "
              "at least 1 GB. Clips are deleted for it as for max_size. If others fill the file "

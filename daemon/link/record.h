@@ -29,7 +29,7 @@ enum record_mode {
 // RECORD_STORAGE: where clips are kept and how many. The first one of a connection opens the folder
 // and reads its index; a later one changes the limits alone.
 struct record_storage {
-    uint64_t max_bytes;      // of all clips together; 0: no limit
+    uint64_t max_bytes;      // of all clips with their pictures; 0: no limit
     uint64_t min_free_bytes; // of the file system; 0: a tenth of it, and at least 1 GB
     int64_t max_age_ns;      // 0: no limit
     char path[RECORD_PATH_SIZE];
@@ -168,7 +168,7 @@ struct record_done {
     uint32_t request;
     int32_t error;         // a negative errno, or 0
     uint64_t id;           // of the clip that a trigger began or prolonged
-    uint64_t clips, bytes; // of a trial: to be deleted
+    uint64_t clips, bytes; // of a trial: to be deleted, with pictures
     char sentence[256];    // why it is refused; ""
 };
 
@@ -183,13 +183,13 @@ enum record_state {
 struct record_state_report {
     uint32_t state; // enum record_state
     uint32_t open_clips;
-    uint64_t clips, kept_clips, clip_bytes;                           // in the folder
-    uint64_t free_bytes;                                              // of its file system
+    uint64_t clips, kept_clips, clip_bytes; // in the folder; the bytes with their pictures'
+    uint64_t free_bytes;                    // of its file system
     uint64_t written_bytes, written_clips, deleted_clips, lost_units; // since the recorder began
     uint64_t waiting_bytes;                                           // in memory for the disk
     int64_t write_max_ns; // the longest write or sync of the last minute
     char sentence[256];
 };
 
-// RECORD_CLIP: a clip was begun (`is_open`) or closed, or its picture came; payload: struct
-// record_clip.
+// RECORD_CLIP: a clip was begun (`is_open`) or closed, its picture came, or it is kept or not any
+// more; payload: struct record_clip.

@@ -53,7 +53,7 @@ struct archive_job {
     size_t offset, size;
     uint64_t total, free_bytes, total_bytes;
     enum record_action action;
-    enum recording_file file_kind; // to be read
+    enum recording_file file_kind; // to be read or renamed
     uint32_t ticket;
     archive_answer *answer;
     archive_bytes *bytes;
@@ -278,7 +278,7 @@ void archive_try(struct archive *archive, const struct record_storage *limits, u
     *ret_clips = chosen->len;
     *ret_bytes = 0;
     for (guint i = 0; i < chosen->len; i++) {
-        *ret_bytes += ((const struct recording *)chosen->pdata[i])->bytes;
+        *ret_bytes += recording_stored_bytes(chosen->pdata[i]);
     }
 }
 
@@ -324,8 +324,8 @@ static void take_library(struct archive *archive, struct archive_job *job)
                    library->recovered);
     }
     if (library->ignored) {
-        log_warning("left %u files alone that are named like clips: they are copies of others, or "
-                    "cannot be read",
+        log_warning("left %u files alone that are named like clips: they are copies of others, "
+                    "cannot be read, or have numbers far beyond the others",
                     library->ignored);
     }
 }
@@ -524,7 +524,7 @@ static void put_picture_done(struct archive_job *job)
     archive->counts.waiting_bytes -= job->size;
     if (job->result == 0 && recording) {
         archive->counts.written_bytes += job->size;
-        recording->has_picture = true;
+        recording->picture_bytes = job->size; // it replaces another
         archive_announce(archive, recording);
     } else if (job->result < 0) {
         fail(archive, "write a picture", job->result);
@@ -558,7 +558,8 @@ static void run_change(struct archive_job *job)
 {
     job->result = job->action == RECORD_DELETE
                       ? storage_remove(job->storage, &job->recording)
-                      : storage_keep(job->storage, &job->recording, job->action == RECORD_KEEP);
+                      : storage_keep(job->storage, &job->recording, job->file_kind,
+                                     job->action == RECORD_KEEP);
 }
 
 static void change_done(struct archive_job *job)
@@ -571,6 +572,7 @@ static void change_done(struct archive_job *job)
         job->result = -ENOENT;
     } else if (job->result < 0) {
         recording->is_leaving = false;
+        recording->is_kept = job->recording.is_kept;
         fail(archive, "change a clip", job->result);
     } else if (job->action == RECORD_DELETE) {
         archive->counts.deleted_clips++;
@@ -590,23 +592,23 @@ void archive_change(struct archive *archive, uint64_t id, enum record_action act
                     uint32_t ticket, archive_answer *answer, void *context)
 {
     struct recording *recording = library_find(&archive->library, id);
-    bool keep = action == RECORD_KEEP;
 
     if (!recording || recording->is_leaving || !archive->storage) {
         answer(context, ticket, archive->storage ? -ENOENT : -EIO);
     } else if (action == RECORD_DELETE && recording->is_open) {
         answer(context, ticket, -EBUSY);
-    } else if (action != RECORD_DELETE && recording->is_open && !recording->is_closing) {
-        recording->is_kept = keep; // it gets the name when it is finished
-        answer(context, ticket, 0);
-    } else if (action != RECORD_DELETE && recording->is_kept == keep) {
-        answer(context, ticket, 0);
     } else {
-        recording->is_leaving = action == RECORD_DELETE;
-        archive->leaving += action == RECORD_DELETE;
         struct archive_job *job = new_job(archive, run_change, change_done);
 
         job->recording = *recording;
+        job->file_kind =
+            recording->is_open && !recording->is_closing ? RECORDING_PART : RECORDING_VIDEO;
+        if (action == RECORD_DELETE) {
+            recording->is_leaving = true;
+            archive->leaving++;
+        } else {
+            recording->is_kept = action == RECORD_KEEP; // jobs after this one find that name
+        }
         job->action = action;
         job->ticket = ticket;
         job->answer = answer;
@@ -618,12 +620,9 @@ void archive_change(struct archive *archive, uint64_t id, enum record_action act
 static void run_read(struct archive_job *job)
 {
     _cleanup_(cleanup_close) int fd =
-        storage_open_file(job->storage, &job->recording, job->file_kind, O_RDONLY);
+        storage_open_to_read(job->storage, &job->recording, job->file_kind);
     struct stat about;
 
-    if (fd == -ENOENT && job->file_kind == RECORDING_VIDEO) { // it has not got its name yet
-        fd = storage_open_file(job->storage, &job->recording, RECORDING_PART, O_RDONLY);
-    }
     if (fd < 0 || fstat(fd, &about) < 0) {
         job->result = fd < 0 ? fd : -errno;
         return;

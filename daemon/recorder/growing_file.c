@@ -230,7 +230,8 @@ int growing_file_finish(struct growing_file *file, const struct recording *recor
     return file->failure;
 }
 
-// What the note says of the clip whose place `recording` is; that alone if it says nothing.
+// What the note says of the clip whose place `recording` is; that alone if it says nothing. The
+// file's name says whether it is kept.
 static void read_note(int fd, struct recording *recording)
 {
     char note[NOTE_SIZE + 1] = "";
@@ -238,6 +239,7 @@ static void read_note(int fd, struct recording *recording)
 
     if (pread(fd, note, NOTE_SIZE, MP4_NOTE_OFFSET) == (ssize_t)NOTE_SIZE &&
         recording_read_line(note, &noted) && recording_is_same(&noted, recording)) {
+        noted.is_kept = recording->is_kept;
         *recording = noted;
     }
 }
@@ -292,7 +294,7 @@ bool growing_file_read_note(const struct storage *storage, struct recording *rec
 {
     _cleanup_(cleanup_close) int fd =
         storage_open_file(storage, recording, RECORDING_VIDEO, O_RDONLY);
-    const struct recording found = *recording;
+    uint64_t size = recording->bytes;
 
     if (fd < 0) {
         return false;
@@ -300,7 +302,6 @@ bool growing_file_read_note(const struct storage *storage, struct recording *rec
     recording->bytes = 0;
     read_note(fd, recording);
     bool is_finished = recording->bytes > 0;
-    recording->bytes = found.bytes;
-    recording->is_kept = found.is_kept;
+    recording->bytes = size;
     return is_finished;
 }

@@ -12,6 +12,7 @@
 #define NEW_INDEX_NAME "index.jsonl.part"
 #define INDEX_SIZE_MAX (256 << 20) // a larger one is read as an empty one
 #define STALE_LINES_MAX 1000u      // more than there are clips, before the index is written anew
+#define ID_JUMP_MAX (UINT64_C(1) << 40)
 #define CLOCK_JUMP_NS (60 * NS_PER_S)
 
 // The list
@@ -101,7 +102,7 @@ void library_count(const struct library *library, struct record_state_report *re
         report->clips += !recording->is_open;
         report->open_clips += recording->is_open;
         report->kept_clips += recording->is_kept;
-        report->clip_bytes += recording->bytes;
+        report->clip_bytes += recording_stored_bytes(recording);
     }
 }
 
@@ -131,10 +132,22 @@ static void read_first_line(const char *line, struct library *library)
 {
     unsigned long long next_id;
 
+    // Half of all ids is left: nobody begins so many clips.
     if (sscanf(line, "{\"folder\":\"%36[0-9a-f-]\",\"next_id\":%llu}", library->mark, &next_id) ==
         2) {
-        library->next_id = next_id <= RECORDING_ID_MAX ? next_id : 1;
+        library->next_id = next_id <= RECORDING_ID_MAX / 2 ? next_id : 1;
     }
+}
+
+// Takes note of an id that was found. False: it is so far beyond the others that no recorder has
+// given it, and there would be none after it.
+static bool take_id(struct library *library, uint64_t id)
+{
+    if (id >= library->next_id + ID_JUMP_MAX) {
+        return false;
+    }
+    library->next_id = MAX(library->next_id, id + 1);
+    return true;
 }
 
 static void read_lines(struct library_load *load, FILE *file)
@@ -149,11 +162,10 @@ static void read_lines(struct library_load *load, FILE *file)
         struct recording recording;
 
         load->line_count++;
-        if (recording_read_line(line, &recording)) {
+        if (recording_read_line(line, &recording) && take_id(&load->library, recording.id)) {
             struct recording *copy = g_memdup(&recording, sizeof recording);
 
             g_hash_table_replace(load->lines, &copy->id, copy);
-            load->library.next_id = MAX(load->library.next_id, copy->id + 1);
         }
     }
 }
@@ -223,10 +235,7 @@ int library_note(const struct storage *storage, const struct recording *recordin
 
 static void add_clip(struct library_load *load, const struct recording *recording)
 {
-    struct library *library = &load->library;
-
-    g_ptr_array_add(library->clips, g_memdup(recording, sizeof *recording));
-    library->next_id = MAX(library->next_id, recording->id + 1);
+    g_ptr_array_add(load->library.clips, g_memdup(recording, sizeof *recording));
 }
 
 static int visit(void *context, const struct recording *found, enum recording_file file)
@@ -235,7 +244,9 @@ static int visit(void *context, const struct recording *found, enum recording_fi
     struct recording recording = *found;
     const struct recording *line = g_hash_table_lookup(load->lines, &found->id);
 
-    if (file == RECORDING_PART) {
+    if (!take_id(&load->library, found->id)) {
+        load->library.ignored++;
+    } else if (file == RECORDING_PART) {
         g_ptr_array_add(load->parts, g_memdup(found, sizeof *found));
     } else if (file == RECORDING_PICTURE) {
         g_ptr_array_add(load->pictures, g_memdup(found, sizeof *found));
@@ -275,7 +286,6 @@ static int recover(struct library_load *load)
             return r;
         }
         load->library.ignored += r < 0;
-        load->library.next_id = MAX(load->library.next_id, part->id + 1);
     }
     return 0;
 }
@@ -312,7 +322,7 @@ static void match_pictures(struct library_load *load)
             at++;
         }
         if (at < clips->len && recording_is_same(clips->pdata[at], picture)) {
-            ((struct recording *)clips->pdata[at])->has_picture = true;
+            ((struct recording *)clips->pdata[at])->picture_bytes = picture->bytes;
         }
     }
 }
@@ -416,7 +426,7 @@ static struct library_need find_need(const struct library *library,
     for (guint i = 0; i < library->clips->len; i++) {
         const struct recording *recording = library->clips->pdata[i];
 
-        bytes += recording->is_leaving ? 0 : recording->bytes;
+        bytes += recording->is_leaving ? 0 : recording_stored_bytes(recording);
         if (recording->is_dated && recording->end_wall_ns < need.oldest_ns) {
             need.oldest_id = recording->id;
         }
@@ -448,8 +458,10 @@ static void choose(const struct library *library, bool ordinary, struct library_
             continue;
         }
         if (need->excess_bytes || need->missing_bytes || is_too_old(recording, need)) {
-            need->excess_bytes = less(need->excess_bytes, recording->bytes);
-            need->missing_bytes = less(need->missing_bytes, recording->bytes);
+            uint64_t bytes = recording_stored_bytes(recording);
+
+            need->excess_bytes = less(need->excess_bytes, bytes);
+            need->missing_bytes = less(need->missing_bytes, bytes);
             g_ptr_array_add(chosen, recording);
         }
     }

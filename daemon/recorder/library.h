@@ -2,8 +2,8 @@
 //
 // `index.jsonl` has a line of JSON for each clip, which only saves opening every clip at a start.
 // If index and folder differ, the folder is right: a clip that the index lacks is read and added, a
-// line whose file is gone is dropped, and the files say how large a clip is, whether it is kept and
-// whether it has a picture. The first line of the index has a mark that identifies the folder, and
+// line whose file is gone is dropped, and the files say how large a clip and its picture are, and
+// whether it is kept. The first line of the index has a mark that identifies the folder, and
 // the next id, so that ids grow even if the newest clips were deleted.
 //
 // Clips of RECORD_ALWAYS that show no event go first, then the others; both in the order of their
@@ -32,7 +32,7 @@ struct library {
     uint64_t next_id;
     char mark[LIBRARY_MARK_SIZE]; // no other folder has it; "": none was loaded
     unsigned recovered;           // clips that a crash had left open, and that are finished now
-    unsigned ignored;             // files that look like a clip and are none, or a copy of another
+    unsigned ignored;             // files that are named like a clip's and are none, or copies
 };
 
 void library_init(struct library *library);

@@ -44,7 +44,9 @@ void recording_file_name(const struct recording *recording, enum recording_file 
     snprintf(ret_name, RECORDING_FILE_SIZE, "%s.%03dZ-%s-%" PRIu64 "%s%s", clock,
              (int)(recording->start_wall_ns % NS_PER_S / NS_PER_MS),
              recording->is_always ? "always" : "event", recording->id,
-             recording->is_kept && file == RECORDING_VIDEO ? ".keep" : "", suffixes[file]);
+             recording->is_kept && (file == RECORDING_VIDEO || file == RECORDING_PART) ? ".keep"
+                                                                                       : "",
+             suffixes[file]);
 }
 
 static bool is_id(uint64_t id)
@@ -186,6 +188,11 @@ bool recording_read_line(const char *line, struct recording *ret_recording)
     return true;
 }
 
+uint64_t recording_stored_bytes(const struct recording *recording)
+{
+    return recording->bytes + recording->picture_bytes;
+}
+
 void recording_fill(const struct recording *recording, struct record_clip *ret_clip)
 {
     g_auto(GStrv) regions = g_strsplit(recording->regions, "/", -1);
@@ -203,7 +210,7 @@ void recording_fill(const struct recording *recording, struct record_clip *ret_c
         .is_kept = recording->is_kept,
         .is_always = recording->is_always,
         .is_triggered = recording->is_triggered,
-        .has_picture = recording->has_picture,
+        .has_picture = recording->picture_bytes > 0,
     };
     g_strlcpy(ret_clip->camera, recording->camera, sizeof ret_clip->camera);
     g_strlcpy(ret_clip->view, recording->view, sizeof ret_clip->view);

@@ -2,7 +2,8 @@
 //
 //   camera/view/2026-11-27/081503.120Z-event-17.mp4        17 is its id
 //   camera/view/2026-11-27/081503.120Z-event-17.keep.mp4   the same clip while it is kept
-//   camera/view/2026-11-27/081503.120Z-event-17.mp4.part   while it grows, or after a power cut
+//   camera/view/2026-11-27/081503.120Z-event-17.mp4.part   while it grows, or after a power cut;
+//                                                          .keep.mp4.part if it is kept
 //   camera/view/2026-11-27/081503.120Z-event-17.jpg        its picture
 //
 // The place follows from the names, the beginning, the kind and the id, so it is never stored. All
@@ -23,9 +24,10 @@
 struct recording {
     uint64_t id, event; // as in struct record_clip
     int64_t start_wall_ns, end_wall_ns, asked_wall_ns;
-    uint64_t bytes, gap_ns;
+    uint64_t bytes, picture_bytes; // of the video; of the picture, 0: it has none
+    uint64_t gap_ns;
     float peak; // the largest share of a region that moved, 0..1
-    bool is_open, is_kept, is_always, is_triggered, has_picture;
+    bool is_open, is_kept, is_always, is_triggered;
     bool is_dated;             // the clock could be trusted when it began
     bool is_closing;           // it is open, and is being finished
     bool is_leaving;           // it is being deleted
@@ -55,5 +57,8 @@ char *recording_line(const struct recording *recording);
 // Reads such a line, whatever follows it. False: it is none, or has a name that no configuration
 // allows.
 bool recording_read_line(const char *line, struct recording *ret_recording);
+
+// The bytes of its files, which count against storage.max_size.
+uint64_t recording_stored_bytes(const struct recording *recording);
 
 void recording_fill(const struct recording *recording, struct record_clip *ret_clip);

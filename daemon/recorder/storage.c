@@ -157,6 +157,20 @@ int storage_open_file(const struct storage *storage, const struct recording *rec
     return fd < 0 ? -errno : fd;
 }
 
+int storage_open_to_read(const struct storage *storage, const struct recording *recording,
+                         enum recording_file file)
+{
+    struct recording named = *recording;
+    int fd = storage_open_file(storage, recording, file, O_RDONLY);
+
+    // The file may get a name that was tried before, so all four are tried twice.
+    for (unsigned i = 0; file == RECORDING_VIDEO && fd == -ENOENT && i < 8; i++) {
+        named.is_kept = i & 1;
+        fd = storage_open_file(storage, &named, i & 2 ? RECORDING_PART : RECORDING_VIDEO, O_RDONLY);
+    }
+    return fd;
+}
+
 // 0 or a negative errno, of a call that returned `r`.
 static int checked(int r)
 {
@@ -164,32 +178,38 @@ static int checked(int r)
 }
 
 static int rename_file(const struct storage *storage, const struct recording *from,
-                       enum recording_file from_file, const struct recording *to)
+                       enum recording_file from_file, const struct recording *to,
+                       enum recording_file to_file)
 {
     _cleanup_(cleanup_close) int day = open_day(storage, from, false);
     char old_name[RECORDING_FILE_SIZE], new_name[RECORDING_FILE_SIZE];
+    struct stat about;
 
     if (day < 0) {
         return day;
     }
     recording_file_name(from, from_file, old_name);
-    recording_file_name(to, RECORDING_VIDEO, new_name);
+    recording_file_name(to, to_file, new_name);
     int r = checked(renameat(day, old_name, day, new_name));
+    if (r == -ENOENT && fstatat(day, new_name, &about, AT_SYMLINK_NOFOLLOW) == 0) {
+        r = 0; // it has that name already
+    }
     return r ? r : checked(fsync(day));
 }
 
 int storage_publish(const struct storage *storage, const struct recording *recording)
 {
-    return rename_file(storage, recording, RECORDING_PART, recording);
+    return rename_file(storage, recording, RECORDING_PART, recording, RECORDING_VIDEO);
 }
 
-int storage_keep(const struct storage *storage, const struct recording *recording, bool keep)
+int storage_keep(const struct storage *storage, const struct recording *recording,
+                 enum recording_file file, bool keep)
 {
     struct recording from = *recording, to = *recording;
 
     from.is_kept = !keep;
     to.is_kept = keep;
-    return rename_file(storage, &from, RECORDING_VIDEO, &to);
+    return rename_file(storage, &from, file, &to, file);
 }
 
 int storage_put_picture(const struct storage *storage, const struct recording *recording,
@@ -289,7 +309,7 @@ static int visit_file(void *context, int folder, const char *name)
     if (!recording_read_name(walk->day, name, &recording, &file)) {
         return 0;
     }
-    if (file == RECORDING_VIDEO) {
+    if (file == RECORDING_VIDEO || file == RECORDING_PICTURE) {
         if (fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(about.st_mode)) {
             return 0;
         }

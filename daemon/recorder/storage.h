@@ -35,19 +35,25 @@ int storage_space(const struct storage *storage, uint64_t *ret_free, uint64_t *r
 // Returns its descriptor or a negative errno.
 int storage_open_file(const struct storage *storage, const struct recording *recording,
                       enum recording_file file, int flags);
+// Opens a clip's video or its picture to be read, also while another thread renames the video.
+// Returns its descriptor or a negative errno.
+int storage_open_to_read(const struct storage *storage, const struct recording *recording,
+                         enum recording_file file);
 // Gives the grown file its name, once it is synced; returns when the name is safe.
 int storage_publish(const struct storage *storage, const struct recording *recording);
 // Writes or replaces its picture.
 int storage_put_picture(const struct storage *storage, const struct recording *recording,
                         const uint8_t *jpeg, size_t size);
-// Renames the clip's file to the name of one that is kept, or back.
-int storage_keep(const struct storage *storage, const struct recording *recording, bool keep);
+// Renames the clip's `file`, RECORDING_VIDEO or RECORDING_PART, to the name of one that is kept, or
+// back; returns when the name is safe.
+int storage_keep(const struct storage *storage, const struct recording *recording,
+                 enum recording_file file, bool keep);
 // Deletes its files, and the folders that are empty after that. Files that are gone are no error.
 int storage_remove(const struct storage *storage, const struct recording *recording);
 
 // Calls `visit` for each file of the recorder below the folder, with all that its place says, and
-// the size of a RECORDING_VIDEO; `camera` and `view` are interned. Stops with what `visit` returns
-// if that is negative.
+// in `bytes` the size of a RECORDING_VIDEO or RECORDING_PICTURE; `camera` and `view` are interned.
+// Stops with what `visit` returns if that is negative.
 typedef int storage_visitor(void *context, const struct recording *recording,
                             enum recording_file file);
 int storage_walk(const struct storage *storage, storage_visitor *visit, void *context);

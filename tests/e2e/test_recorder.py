@@ -10,7 +10,7 @@ import pytest
 
 from daemon import PATIENCE_S
 from recorded import start_recorder
-from recorder_front import ALWAYS, DELETE, FRAME_NS, GROUP, KEEP, Front, Video
+from recorder_front import ALWAYS, DELETE, FRAME_NS, GROUP, KEEP, UNKEEP, Front, Video
 
 SECOND = 10**9
 JPEG = b"\xff\xd8 a picture \xff\xd9"
@@ -172,11 +172,16 @@ def put_a_folder(folder, clip):
     (clip.parent / "000000.000Z-event-99.mp4.part").mkdir()
 
 
+def take_the_last_id(folder, clip):
+    (clip.parent / f"000000.000Z-event-{2**53}.mp4.part").touch()
+
+
 def number_too_high(folder, clip):
     shutil.copy(clip, clip.parent / f"000000.000Z-event-{2**64 - 2}.mp4")
 
 
-@pytest.mark.parametrize("harm", [nest_an_index, end_the_ids, put_a_pipe, put_a_link, put_a_folder, number_too_high])
+@pytest.mark.parametrize("harm", [nest_an_index, end_the_ids, put_a_pipe, put_a_link, put_a_folder, take_the_last_id,
+                                  number_too_high])
 def test_what_somebody_put_into_the_folder_stops_nothing(tmp_path, video, harm):
     folder = tmp_path / "clips"
     with Front(folder) as front:
@@ -189,7 +194,11 @@ def test_what_somebody_put_into_the_folder_stops_nothing(tmp_path, video, harm):
         front.wait_ready()
         assert front.list() == before
         fill(front, video, past(100), clips=1)
-        assert len(front.list()) == 2
+        before = front.list()
+        assert len(before) == 2
+    with Front(folder) as front:
+        front.wait_ready()
+        assert front.list() == before
 
 
 def test_of_a_copied_clip_the_one_in_the_index_counts_and_the_copy_is_left_alone(tmp_path, video):
@@ -240,6 +249,58 @@ def test_a_killed_recorder_loses_seconds_and_what_it_has_is_made_whole(tmp_path,
             assert clips[camera]["bytes"] == path.stat().st_size
             assert clips[camera]["end_wall_ns"] - clips[camera]["start_wall_ns"] == (450 - first) * FRAME_NS
         assert clips["back"]["regions"] == ["door"]
+
+
+def test_a_clip_that_is_kept_while_it_is_open_is_kept_after_a_crash(tmp_path, video):
+    folder = tmp_path / "clips"
+    front = Front(folder)
+    front.track(1, "front", mode=ALWAYS)
+    front.track(2, "back", mode=ALWAYS)
+    front.wait_ready()
+    for view in (1, 2):
+        front.play(view, video, 0, 110, past(20))
+    ids = {clip["camera"]: clip["id"] for clip in front.list()}
+    assert front.change(ids["front"], KEEP)["error"] == front.change(ids["back"], KEEP)["error"] == 0
+    assert front.read(ids["front"], offset=4, size=4)[0] == b"ftyp"
+    assert front.change(ids["back"], UNKEEP)["error"] == 0
+    front.kill()
+    assert len(front.files("*.part")) == 2
+    with Front(folder) as front:
+        front.wait_ready()
+        assert {clip["camera"]: (clip["id"], clip["is_kept"]) for clip in front.list()} == {
+            camera: (ids[camera], camera == "front") for camera in ids}
+        kept, = front.files("*.keep.mp4")
+        assert kept.parts[-4] == "front" and not front.files("*.part")
+
+
+def test_pictures_count_against_the_limit_of_bytes(tmp_path, video):
+    """Each once, also if it was replaced by one with a higher peak; a clip that is deleted gives both back."""
+    folder = tmp_path / "clips"
+
+    def stored(front):
+        return sum(path.stat().st_size for path in front.files("*.mp4") + front.files("*.jpg"))
+
+    def wait_counted(front, clips):
+        front.wait(lambda: front.state["clips"] == clips and front.state["clip_bytes"] == stored(front),
+                   "that state counts all files")
+
+    with Front(folder) as front:
+        front.track(1, before_s=1, after_s=1)
+        fill(front, video, past(100), clips=2)
+        videos = stored(front)
+        front.picture(1, past(86), JPEG + bytes(300_000), share=0.5)
+        front.picture(1, past(86), JPEG + bytes(100_000), share=0.75)
+        front.wait(lambda: stored(front) == videos + len(JPEG) + 100_000, "the second picture")
+        wait_counted(front, 2)
+    with Front(folder) as front:
+        front.wait_ready()
+        wait_counted(front, 2)
+        assert front.trial(max_bytes=videos + 100_000)["clips"] == 1
+        front.set_storage(max_bytes=videos + 100_000)
+        wait_counted(front, 1)
+        assert front.list()[0]["id"] == 2
+        assert front.change(2, DELETE)["error"] == 0
+        wait_counted(front, 0)
 
 
 def test_another_size_or_codec_ends_the_clip_and_begins_the_next(tmp_path, video):

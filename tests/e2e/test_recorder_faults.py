@@ -15,7 +15,7 @@ import pytest
 import disk_log
 from daemon import BUILD, wait_for
 from recorded import start_recorder
-from recorder_front import ALWAYS, DELETE, FRAME_NS, FPS, GROUP, KEEP, Front, Video, gstreamer_frames, write_clips
+from recorder_front import ALWAYS, DELETE, FRAME_NS, FPS, GROUP, KEEP, UNKEEP, Front, Video, gstreamer_frames, write_clips
 
 SECOND = 10**9
 FAKE_DISK = BUILD / "tests/fakes/disk/fake_disk.so"
@@ -297,6 +297,20 @@ def test_clips_beyond_a_lower_limit_go_in_steps_that_hold_up_nothing(tmp_path):
         assert front.done(kept)["error"] == 0
         front.wait(lambda: len(front.list()) == 1, "that the others are gone")
         assert front.list()[0]["id"] == 500 and len(front.files()) == 1
+
+
+def test_changes_of_a_clip_that_wait_for_the_disk_follow_one_another(tmp_path):
+    control, folder = tmp_path / "control", tmp_path / "clips"
+    write_clips(folder, 2, size=100)
+    with Front(folder, environment=with_disk(control=control)) as front:
+        front.wait_ready()
+        with stalled(control):
+            asked = [front.ask("RECORD_CHANGE", "@IIQ", action, clip) for action, clip in (
+                (KEEP, 1), (KEEP, 1), (UNKEEP, 1), (KEEP, 2), (DELETE, 2), (KEEP, 1))]
+            assert front.read(1, size=8)[1] == 100  # by the name that it still has
+        assert [front.done(request)["error"] for request in asked] == [0] * len(asked)
+        kept, = front.files("*.mp4*")
+        assert ".keep." in kept.name and [clip["id"] for clip in front.list()] == [1]
 
 
 def test_an_answer_to_a_front_that_left_is_none_to_the_next_one(tmp_path):

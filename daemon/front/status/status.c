@@ -91,7 +91,7 @@ static void add_recorder_counts(struct facts *facts, const struct record_state_r
     facts_add_count(facts, "kept_clips", report->kept_clips, "edged_recorder_kept_clips",
                     "Clips that are never deleted.");
     facts_add_count(facts, "clip_bytes", report->clip_bytes, "edged_recorder_clip_bytes",
-                    "Bytes of all clips.");
+                    "Bytes of all clips with their pictures.");
     facts_add_count(facts, "free_bytes", report->free_bytes, "edged_recorder_free_bytes",
                     "Free bytes of the file system that has the clips.");
     facts_add_count(facts, "waiting_bytes", report->waiting_bytes, "edged_recorder_waiting_bytes",
