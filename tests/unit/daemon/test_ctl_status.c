@@ -119,9 +119,17 @@ static char *write_status(void *context, enum facts_format format, enum config_r
     return filled_text(format, "back", true);
 }
 
+static char *describe_config(void *context, enum control_config what, enum config_role role)
+{
+    (void)context, (void)role;
+    assert_int_equal(what, CONTROL_CONFIG_SETTINGS);
+    return g_strdup("{\"settings\":[{\"key\":\"cameras.front.fps\",\"file\":30,\"running\":25,"
+                    "\"kept\":true,\"from\":\"kept\",\"file_from\":\"edged.conf:7\"}]}");
+}
+
 static struct control *serve(struct fixture *fixture)
 {
-    const struct control_front front = {.status = write_status};
+    const struct control_front front = {.status = write_status, .describe_config = describe_config};
     struct control *control = NULL;
 
     assert_int_equal(control_new(fixture->path, &front, NULL, NULL, &control), 0);
@@ -160,7 +168,8 @@ TEST(test_tables_show_cameras_errors_and_mounts, setup, teardown)
         "\n"
         "MOUNT                                      VIEWERS  KBPS  P50 MS  P95 MS\n"
         "rtsp://127.0.0.1:8554/front/edges, /edges  2        3900  4.9     5.5\n"
-        "/front/edges is recorded (events), so it is computed all the time\n");
+        "/front/edges is recorded (events), so it is computed all the time\n"
+        "kept: cameras.front.fps = 25, over 30 (edged.conf:7)\n");
     assert_string_equal(fixture->errors, "");
 }
 
