@@ -49,8 +49,8 @@ def feed(front, peers, video, seconds):
 
 
 def find(folder, count):
-    """Prints how long a start takes and the list of a day, which has at most 1,024 clips."""
-    write_clips(folder, count, days=DAYS)
+    """Prints how long a start takes with clips that have a picture each, and the list of a day (1,024 at most)."""
+    write_clips(folder, count, days=DAYS, picture=b"a picture")
     begin = time.monotonic()
     with Front(folder) as front:
         front.wait_ready()

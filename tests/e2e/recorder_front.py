@@ -106,14 +106,17 @@ def gstreamer_frames(path):
     return result.stdout.count("chain   *******")
 
 
-def write_clips(folder, count, days=1, size=0):
-    """A folder of clips of so many zeros, and their index, without a recorder."""
+def write_clips(folder, count, days=1, size=0, picture=b""):
+    """A folder of clips of so many zeros, their pictures, and their index, without a recorder."""
     lines = [json.dumps({"folder": "0" * 36, "next_id": count + 1}, separators=(",", ":"))]
     for i in range(count):
         start = 1_790_000_000 + i * days * 86400 // count
         day = folder / f"camera{i % 8}" / "plain" / time.strftime("%Y-%m-%d", time.gmtime(start))
         day.mkdir(parents=True, exist_ok=True)
-        (day / time.strftime(f"%H%M%S.000Z-event-{i + 1}.mp4", time.gmtime(start))).write_bytes(bytes(size))
+        video = day / time.strftime(f"%H%M%S.000Z-event-{i + 1}.mp4", time.gmtime(start))
+        video.write_bytes(bytes(size))
+        if picture:
+            video.with_suffix(".jpg").write_bytes(picture)
         lines.append(json.dumps({
             "id": i + 1, "camera": f"camera{i % 8}", "view": "plain", "always": False, "triggered": False,
             "dated": True, "event": i + 1, "start_ns": start * 10**9, "end_ns": (start + 10) * 10**9,
