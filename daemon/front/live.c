@@ -149,10 +149,10 @@ void live_save(struct live *live)
             log_kept(live);
             config_overrides_finish(&live->saved);
             config_overrides_add(&live->saved, &live->kept);
+            g_clear_pointer(&live->keeper, g_free);
         }
     }
     live->is_unsaved = false;
-    g_clear_pointer(&live->keeper, g_free);
 }
 
 static gboolean on_save(gpointer data)
@@ -170,6 +170,7 @@ void live_finish(struct live *live)
     config_overrides_finish(&live->kept);
     config_overrides_finish(&live->saved);
     config_overrides_finish(&live->in_effect);
+    g_free(live->keeper);
     config_file_free(live->file);
     free(live->store);
     g_free(live->path);
