@@ -23,7 +23,7 @@ say = $(if $(V),,@printf '  %-3s %s\n' $(1) $(@:$(BUILD)/%=%) && )
 CC ?= cc
 PKG_CONFIG ?= pkg-config
 PACKAGES := gstreamer-1.0 gstreamer-app-1.0 gstreamer-video-1.0 gstreamer-allocators-1.0 \
-            gstreamer-rtsp-1.0 gstreamer-sdp-1.0 gio-2.0 gnutls json-glib-1.0 libconfig libmicrohttpd libv4l2 libsystemd libturbojpeg libpng
+            gstreamer-rtsp-1.0 gstreamer-sdp-1.0 gio-2.0 gnutls json-glib-1.0 libconfig libmicrohttpd libmosquitto libv4l2 libsystemd libturbojpeg libpng
 # The oldest systems edged supports (JetPack 5): newer API of these libraries does not compile.
 # tests/lint/api_floor holds the libraries that have no such macros.
 FLOORS := -DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_64 -DGLIB_VERSION_MAX_ALLOWED=GLIB_VERSION_2_64 \
@@ -39,7 +39,8 @@ CPPFLAGS += -I. -D_GNU_SOURCE $(FLOORS) -DEDGED_VERSION='"$(VERSION)"' \
 # Sanitizers name lines; nothing reads the rest, which takes a third of their compile time.
 CFLAGS += -std=gnu17 $(OPTIMIZE) $(DEBUG) -fPIC -pthread $(WARNINGS) $(SANITIZERS)
 # A program needs no library that none of its code calls: the front has nothing of GStreamer.
-LDFLAGS += -pthread $(if $(SANITIZE),$(SANITIZERS),-Wl,--as-needed)
+# The line of a crash names the build-id, by which to find the program with its symbols.
+LDFLAGS += -pthread -Wl,--build-id $(if $(SANITIZE),$(SANITIZERS),-Wl,--as-needed)
 # Asked for once, and only by the first recipe that compiles: `make setup` works without pkg-config.
 pkg_config = $(or $(shell $(PKG_CONFIG) $(1) $(PACKAGES)),$(error packages are missing: run scripts/setup))
 # As folders of the system: what newer headers deprecate within themselves is no warning here.
@@ -47,11 +48,11 @@ PACKAGE_CFLAGS = $(eval PACKAGE_CFLAGS := $(patsubst -I%,-isystem%,$(call pkg_co
 LDLIBS = $(eval LDLIBS := $(call pkg_config,--libs) -lm -ldl)$(LDLIBS)
 
 # Every .c of these folders is part of libedged.a, except the programs' main files.
-MAINS := daemon/front/main.c daemon/camera/main.c daemon/recorder/main.c daemon/ctl/main.c
+MAINS := daemon/front/main.c daemon/camera/main.c daemon/recorder/main.c daemon/mqtt/main.c daemon/ctl/main.c
 SOURCES := $(filter-out $(MAINS),$(wildcard $(foreach floor,config board capture kernels daemon,$(addprefix $(floor)/,*.c */*.c */*/*.c))))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 LIBRARY := $(BUILD)/libedged.a
-PROGRAMS := $(BUILD)/edged $(BUILD)/edged-camera $(BUILD)/edged-recorder $(BUILD)/edgectl
+PROGRAMS := $(BUILD)/edged $(BUILD)/edged-camera $(BUILD)/edged-recorder $(BUILD)/edged-mqtt $(BUILD)/edgectl
 
 # The kernels: exact machine code for this machine's GPUs alone, or where it has none, with SMS=all and
 # in a bundle for every GPU that this nvcc and we know; and PTX of the newest for those to come.
@@ -70,25 +71,29 @@ FATBINS := $(patsubst %.cu,$(BUILD)/%.fatbin,$(wildcard kernels/*/*.cu))
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(PROGRAMS) ## the programs: edged, edged-camera, edged-recorder, edgectl
+all: $(PROGRAMS) ## the programs: edged, edged-camera, edged-recorder, edged-mqtt, edgectl
 
 setup: ## install missing packages to build, run and test (Debian 12 and 13, Ubuntu 20.04 to 26.04)
 	@scripts/setup
+
+# On all cores, unless -j says otherwise.
+parallel = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # A make of its own after setup, so that it sees what setup installed, whatever -j says. The packages of
 # the tests are left to make check.
 run: ## build, and stream every view of a camera, or of a street where there is no camera
 	@scripts/setup --group build run
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory $(parallel) all
 	@EDGED_BUILD=$(BUILD) scripts/run
 
 check: setup ## unit, golden and end-to-end tests; ends in a line for each
-	@$(MAKE) --no-print-directory all
-	@MAKE='$(MAKE) --no-print-directory' EDGED_BUILD=$(BUILD) scripts/check-suites unit golden e2e
+	@$(MAKE) --no-print-directory $(parallel) all
+	@MAKE='$(MAKE) --no-print-directory $(parallel)' EDGED_BUILD=$(BUILD) scripts/check-suites unit golden e2e
 
 $(BUILD)/edged: $(BUILD)/daemon/front/main.o $(LIBRARY)
 $(BUILD)/edged-camera: $(BUILD)/daemon/camera/main.o $(LIBRARY)
 $(BUILD)/edged-recorder: $(BUILD)/daemon/recorder/main.o $(LIBRARY)
+$(BUILD)/edged-mqtt: $(BUILD)/daemon/mqtt/main.o $(LIBRARY)
 $(BUILD)/edgectl: $(BUILD)/daemon/ctl/main.o $(LIBRARY)
 $(PROGRAMS):
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)

@@ -2,6 +2,7 @@
 
 #include "config/base.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,14 +16,12 @@ size_t read_file(const char *folder, const char *name, char *ret_text, size_t si
     char path[PATH_BYTES];
     ssize_t length;
 
-    if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path) {
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path)
         return 0;
-    }
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     length = fd < 0 ? -1 : read(fd, ret_text, size - 1);
-    if (length <= 0) {
+    if (length <= 0)
         return 0;
-    }
     ret_text[length] = '\0';
     return (size_t)length;
 }
@@ -30,10 +29,10 @@ size_t read_file(const char *folder, const char *name, char *ret_text, size_t si
 #define NVENC (1U << CONFIG_ENCODER_NVV4L2 | 1U << CONFIG_ENCODER_NVV4L2_H265)
 #define ON_CSI "source = \"argus\"; sensor = 0;"
 
-// The modules' numbers are those of NVIDIA's device trees. What no line says is the built-in
-// choice, and why that fits each board:
+// The modules' numbers are those of NVIDIA's device trees. Everything that no line sets is the
+// built-in choice, which fits each board:
 //
-// - Memory. What goes to a Jetson's own encoder is best in NVMM, which that takes as it is (its
+// - Memory. Pictures for a Jetson's own encoder are best in NVMM, which it takes as it is (its
 //   sources, L4T R35); nothing else is ours to place there. "registered" is one physical memory for
 //   CPU and GPU on all of them, takes frames from V4L2 cameras in place, and on Thor is the only
 //   one of the three kinds that the GPU caches (CUDA for Tegra, 13.0, "Memory Selection").
@@ -60,6 +59,7 @@ static const struct board_profile profiles[] = {
     {.name = "Jetson AGX Thor",
      .modules = {"p3834-"},
      .sm = 110,
+     .codecs_of_card = true, // /dev/v4l2-nvenc is there, and nothing behind it
      .blocks = {[CONFIG_KERNEL_GRADIENT] = {.rows = 8}}},
     {.name = "generic arm64"},
     {.name = "x86 with an NVIDIA GPU"},
@@ -71,9 +71,8 @@ enum { ANY_ARM64 = ARRAY_LENGTH(profiles) - 3, X86_WITH_GPU, ANY_X86 };
 static bool has_module(const struct board_profile *profile, const char *text)
 {
     for (size_t i = 0; i < BOARD_MODULES_MAX && profile->modules[i]; i++) {
-        if (strstr(text, profile->modules[i])) {
+        if (strstr(text, profile->modules[i]))
             return true;
-        }
     }
     return false;
 }
@@ -87,9 +86,8 @@ static const struct board_profile *find_module(const char *root)
 
     for (size_t i = 0; i < ARRAY_LENGTH(profiles); i++) {
         for (size_t at = 0; at < length; at += strlen(text + at) + 1) {
-            if (has_module(&profiles[i], text + at)) {
+            if (has_module(&profiles[i], text + at))
                 return &profiles[i];
-            }
         }
     }
     return NULL;
@@ -100,15 +98,12 @@ static const struct board_profile *find_profile(const char *root)
     const struct board_profile *profile = find_module(root);
     char text[4096];
 
-    if (profile) {
+    if (profile)
         return profile;
-    }
-    if (read_file(root, "proc/cpuinfo", text, sizeof text) > 0 && strstr(text, "CPU implementer")) {
+    if (read_file(root, "proc/cpuinfo", text, sizeof text) > 0 && strstr(text, "CPU implementer"))
         return &profiles[ANY_ARM64];
-    }
-    if (read_file(root, "proc/driver/nvidia/version", text, sizeof text) > 0) {
+    if (read_file(root, "proc/driver/nvidia/version", text, sizeof text) > 0)
         return &profiles[X86_WITH_GPU];
-    }
     return &profiles[ANY_X86];
 }
 
@@ -118,9 +113,8 @@ void board_read(const char *root, struct board *ret_board)
     char text[128], revision[16];
     unsigned release;
 
-    if (read_file(root, "proc/device-tree/model", board.model, sizeof board.model) == 0) {
+    if (read_file(root, "proc/device-tree/model", board.model, sizeof board.model) == 0)
         read_file(root, "sys/class/dmi/id/product_name", board.model, sizeof board.model);
-    }
     board.model[strcspn(board.model, "\n")] = '\0';
     if (read_file(root, "etc/nv_tegra_release", text, sizeof text) > 0 &&
         sscanf(text, "# R%u (release), REVISION: %15[0-9.]", &release, revision) == 2) {
@@ -129,9 +123,34 @@ void board_read(const char *root, struct board *ret_board)
     *ret_board = board;
 }
 
-bool board_has_encoder(const struct board_profile *profile)
+bool board_is_jetson(const struct board_profile *profile)
 {
-    return profile->sm != 0 && !(profile->without & NVENC);
+    return profile->sm != 0;
+}
+
+unsigned board_encoders(const struct board_profile *profile)
+{
+    return board_is_jetson(profile) ? NVENC & ~profile->without : 0;
+}
+
+// EPERM is what the kernel's list of devices of a service says; permissions say EACCES.
+bool board_find_refused(const char *root, char ret_node[BOARD_NODE_SIZE])
+{
+    static const char *const nodes[] = {"/dev/nvgpu/igpu0/ctrl", "/dev/nvhost-ctrl-gpu",
+                                        "/dev/nvmap", "/dev/nvidia0", "/dev/nvidia-uvm"};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(nodes); i++) {
+        _cleanup_(cleanup_close) int fd = -1;
+        char path[PATH_BYTES];
+
+        snprintf(path, sizeof path, "%s%s", root, nodes[i]);
+        fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        if (fd < 0 && errno == EPERM) {
+            snprintf(ret_node, BOARD_NODE_SIZE, "%s", nodes[i]);
+            return true;
+        }
+    }
+    return false;
 }
 
 void board_fill_blocks(const struct board_profile *profile, struct config_block *blocks)
@@ -141,8 +160,7 @@ void board_fill_blocks(const struct board_profile *profile, struct config_block 
             blocks[i].x = profile->blocks[i].x;
             blocks[i].y = profile->blocks[i].y;
         }
-        if (blocks[i].rows == 0) {
+        if (blocks[i].rows == 0)
             blocks[i].rows = profile->blocks[i].rows;
-        }
     }
 }

@@ -1,12 +1,13 @@
 // Which board this is, and what edged knows of it beforehand: a table of profiles.
 //
-// A profile says only what differs from the built-in choices, which fit every board. What the
-// configuration says comes before both. No profile was measured on its board: board.c says what
-// each value is reasoned from, and `edgectl doctor` shows where every choice comes from.
+// A profile says only what differs from the built-in choices, which fit every board. The
+// configuration comes before both. No profile was measured on its board: board.c says what each
+// value is reasoned from, and `edgectl doctor` shows where every choice comes from.
 #pragma once
 
 #include "config/config.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 // Small files of /proc, /sys and /etc: reads the beginning of `folder`/`name`, at most `size` - 1
@@ -17,14 +18,15 @@ size_t read_file(const char *folder, const char *name, char *ret_text, size_t si
 
 struct board_profile {
     const char *name; // "Jetson Orin Nano"
-    // What the device tree's "compatible" has for its modules, such as "p3701-"; all of it, or its
-    // beginning. None: a machine that no module tells.
+    // Parts of its modules' names in the device tree's "compatible", such as "p3701-". None: no
+    // module tells this machine.
     const char *modules[BOARD_MODULES_MAX];
     int sm;           // compute capability of the GPU in its chip, 87 for 8.7; 0: none in there
     unsigned without; // encoders it has no hardware for: a bit for each enum config_encoder
     // How the kernels' work is cut up, as in struct config; 0: the built-in choice.
     struct config_block blocks[CONFIG_KERNEL_COUNT];
-    const char *camera; // keys of a camera on its CSI connectors, for edged.conf; NULL: none known
+    bool codecs_of_card; // NVIDIA's codecs are those of a GPU on a card, by CUDA
+    const char *camera;  // keys of a camera on its CSI connectors, for edged.conf; NULL: none known
 };
 
 struct board {
@@ -44,8 +46,18 @@ struct board {
 // There is always a profile: the last three of the table fit every machine.
 void board_read(const char *root, struct board *ret_board);
 
-// Whether its chip has NVIDIA's encoder, which takes frames out of NVMM.
-bool board_has_encoder(const struct board_profile *profile);
+// Whether it is a Jetson, whose pictures may lie in NVMM.
+bool board_is_jetson(const struct board_profile *profile);
+
+// NVIDIA's encoders that its chip has, which take frames out of NVMM: a bit for each enum
+// config_encoder. 0: none.
+unsigned board_encoders(const struct board_profile *profile);
+
+#define BOARD_NODE_SIZE 32
+// Finds a device node of the GPU below `root` that this process may not open although the node is
+// there and its permissions allow it: the service's list of devices was made before the driver had
+// its major number. Puts its path into `ret_node`. False: there is none.
+bool board_find_refused(const char *root, char ret_node[BOARD_NODE_SIZE]);
 
 // Fills in what `blocks` (CONFIG_KERNEL_COUNT) of a configuration leave open and the profile does
 // not.

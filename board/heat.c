@@ -15,9 +15,8 @@
 // The first line of a file in `folder`.
 static bool read_member(const char *folder, const char *name, char *ret_text, size_t size)
 {
-    if (read_file(folder, name, ret_text, size) == 0) {
+    if (read_file(folder, name, ret_text, size) == 0)
         return false;
-    }
     ret_text[strcspn(ret_text, "\n")] = '\0';
     return true;
 }
@@ -26,9 +25,8 @@ static bool read_number(const char *folder, const char *name, int64_t *ret_numbe
 {
     char text[32], *end;
 
-    if (!read_member(folder, name, text, sizeof text)) {
+    if (!read_member(folder, name, text, sizeof text))
         return false;
-    }
     errno = 0;
     *ret_number = strtoll(text, &end, 10);
     return errno == 0 && end != text && *end == '\0';
@@ -69,9 +67,8 @@ static bool slows_down(const char *type)
                                         "hot-surface-alert"};
 
     for (size_t i = 0; i < ARRAY_LENGTH(parts); i++) {
-        if (strstr(type, parts[i])) {
+        if (strstr(type, parts[i]))
             return true;
-        }
     }
     return false;
 }
@@ -101,18 +98,14 @@ static bool take_gpu(const char *folder, struct heat *heat)
     bool is_gpu = strncmp(name, "gpu", 3) == 0;
     int64_t load;
 
-    for (size_t i = 0; i < ARRAY_LENGTH(ends) && end; i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(ends) && end; i++)
         is_gpu |= strcmp(end, ends[i]) == 0;
-    }
-    if (!is_gpu || !read_number(folder, "cur_freq", &heat->gpu_hz)) {
+    if (!is_gpu || !read_number(folder, "cur_freq", &heat->gpu_hz))
         return true;
-    }
-    if (!read_number(folder, "max_freq", &heat->gpu_hz_max)) {
+    if (!read_number(folder, "max_freq", &heat->gpu_hz_max))
         heat->gpu_hz_max = 0;
-    }
-    if (read_number(folder, "device/load", &load) && load >= 0 && load <= 1000) {
+    if (read_number(folder, "device/load", &load) && load >= 0 && load <= 1000)
         heat->gpu_permille = (int32_t)load;
-    }
     return false;
 }
 
@@ -140,14 +133,12 @@ static void read_power_mode(const char *root, struct heat *heat)
     bool known = read_file(root, "var/lib/nvpmodel/status", status, sizeof status) > 0;
     const char *mode = known ? strstr(status, "pmode:") : NULL;
 
-    if (!mode) {
+    if (!mode)
         return;
-    }
     long number = strtol(mode + strlen("pmode:"), NULL, 10);
     snprintf(heat->power_mode, sizeof heat->power_mode, "%ld", number);
-    if (conf && read_file(root, "etc/nvpmodel.conf", conf, CONF_BYTES) > 0) {
+    if (conf && read_file(root, "etc/nvpmodel.conf", conf, CONF_BYTES) > 0)
         name_mode(conf, number, heat->power_mode, sizeof heat->power_mode);
-    }
 }
 
 void heat_read(const char *root, struct heat *ret_heat)

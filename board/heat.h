@@ -1,9 +1,9 @@
 // How warm the board is, whether that slows it down, and how busy its GPU is, as the kernel tells
 // in /sys; and the power mode that a Jetson is in.
 //
-// Read from files alone, some 50 of them, so not more often than once a second. What a board does
-// not tell is left out and is no error: a PC has no power mode, and the GPU on its card is not
-// told of here.
+// Read from files alone, some 50 of them, so not more often than once a second. Facts that a board
+// does not tell are left out which is no error: a PC has no power mode, and the GPU on its card is
+// not told of here.
 #pragma once
 
 #include <stdbool.h>

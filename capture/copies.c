@@ -16,6 +16,7 @@ const char *copy_kind_name(enum copy_kind kind)
         [COPY_PRIVACY] = "privacy",
         [COPY_FLIP] = "flip",
         [COPY_ENCODER_CONVERT] = "encoder-convert",
+        [COPY_ENCODER_UPLOAD] = "encoder-upload",
         [COPY_NVMM_COPY] = "nvmm-copy",
         [COPY_VIC_TRANSFORM] = "vic-transform",
     };
@@ -32,9 +33,8 @@ uint64_t copies_total(const struct copies *copies)
 {
     uint64_t total = 0;
 
-    for (int kind = 0; kind < COPY_KIND_COUNT; kind++) {
+    for (int kind = 0; kind < COPY_KIND_COUNT; kind++)
         total += atomic_load_explicit(&copies->count[kind], memory_order_relaxed);
-    }
     return total;
 }
 
@@ -45,9 +45,8 @@ static void copy_plane(uint8_t *to, size_t to_stride, const uint8_t *from, size_
         memcpy(to, from, to_stride * (rows - 1) + width_bytes);
         return;
     }
-    for (uint32_t row = 0; row < rows; row++) {
+    for (uint32_t row = 0; row < rows; row++)
         memcpy(to + row * to_stride, from + row * from_stride, width_bytes);
-    }
 }
 
 void copies_copy_frame(struct copies *copies, enum copy_kind kind, struct frame *frame,

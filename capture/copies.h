@@ -18,6 +18,7 @@ enum copy_kind {
     COPY_PRIVACY,            // a lent frame, of which a part is blackened
     COPY_FLIP,               // pictures flipped into frames of their own
     COPY_ENCODER_CONVERT,    // the encoder takes no NV12, no whole size, or no strides of ours
+    COPY_ENCODER_UPLOAD,     // by the encoder of a GPU on a card, into the GPU's memory
     COPY_NVMM_COPY,          // by the CPU, into NVMM or out of it
     COPY_VIC_TRANSFORM,      // by a Jetson's VIC, within NVMM, on the way into its encoder
     COPY_KIND_COUNT,

@@ -27,9 +27,8 @@ struct frame_colour frame_colour_complete(struct frame_colour said, struct frame
 
 struct frame_colour frame_colour_yuv(struct frame_colour colour)
 {
-    if (colour.matrix == COLOUR_RGB) {
+    if (colour.matrix == COLOUR_RGB)
         colour.matrix = COLOUR_BT601;
-    }
     return colour;
 }
 
@@ -63,12 +62,10 @@ void frame_layout_init(struct frame_layout *layout, const struct pixel_format *f
         layout->size += layout->planes[i].stride * layout->planes[i].rows;
     }
     layout->colour = frame_colour_default(format->luma_step == 0, height);
-    if (format->luma_step == 0 || strcmp(format->name, "GREY") == 0) {
+    if (format->luma_step == 0 || strcmp(format->name, "GREY") == 0)
         layout->range = FRAME_RANGE_FULL;
-    }
-    if (format->mosaic.bits > 0) {
+    if (format->mosaic.bits > 0)
         layout->development = (struct frame_development){0, 1, 1, 1};
-    }
 }
 
 static bool development_equal(const struct frame_development *a, const struct frame_development *b)
@@ -102,9 +99,8 @@ int frame_to_gpu(struct frame *frame, struct error *error, uint64_t *ret_address
         *ret_address = frame->gpu_address = frame->surface->gpu_bases[0];
         return 0;
     }
-    if (!allocator->to_gpu) {
+    if (!allocator->to_gpu)
         return error_set(error, -ENOTSUP, "%s memory is not for a GPU", allocator->kind);
-    }
     if (frame->side == FRAME_SIDE_CPU) {
         r = allocator->to_gpu(allocator->context, frame->data, frame->layout.size, error,
                               &frame->gpu_address);
@@ -121,12 +117,10 @@ int frame_queue_to_cpu(struct frame *frame, struct error *error)
     const struct frame_allocator *allocator = frame->allocator;
     int r = 0;
 
-    if (frame->side == FRAME_SIDE_GPU && !frame->surface) {
+    if (frame->side == FRAME_SIDE_GPU && !frame->surface)
         r = allocator->to_cpu(allocator->context, frame->data, frame->layout.size, error);
-    }
-    if (r == 0) {
+    if (r == 0)
         frame->side = FRAME_SIDE_CPU;
-    }
     return r;
 }
 
@@ -169,7 +163,6 @@ struct frame *frame_ref(struct frame *frame)
 
 void frame_unref(struct frame *frame)
 {
-    if (frame && atomic_fetch_sub_explicit(&frame->references, 1, memory_order_acq_rel) == 1) {
+    if (frame && atomic_fetch_sub_explicit(&frame->references, 1, memory_order_acq_rel) == 1)
         frame->give_back(frame);
-    }
 }

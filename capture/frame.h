@@ -12,8 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// What the code values of a picture mean as colours, in the numbers of ITU-T H.273, which H.264 and
-// MP4 carry as they are. The numbers that edged chooses by itself; sources may say others.
+// The colours that the code values of a picture stand for, in the numbers of ITU-T H.273, which
+// H.264 and MP4 carry as they are. The numbers that edged chooses by itself; sources may say
+// others.
 enum {
     COLOUR_RGB = 0,         // matrix: none, the values are red, green and blue
     COLOUR_BT709 = 1,       // primaries (sRGB's, too), transfer, matrix
@@ -26,13 +27,13 @@ struct frame_colour {
     uint32_t primaries, transfer, matrix;
 };
 
-// What pictures are whose source says nothing: sRGB if they are RGB, else BT.601 below 720 lines
-// and BT.709 from there on.
+// The colour of pictures whose source says nothing: sRGB if they are RGB, else BT.601 below 720
+// lines and BT.709 from there on.
 struct frame_colour frame_colour_default(bool rgb, uint32_t height);
 // `said` with what is unspecified in it taken from `otherwise`.
 struct frame_colour frame_colour_complete(struct frame_colour said, struct frame_colour otherwise);
-// What a picture of `colour` is once it is YUV: RGB becomes YUV by the matrix of BT.601, whatever
-// its size.
+// The colour of a picture of `colour` once it is YUV: RGB becomes YUV by the matrix of BT.601,
+// whatever its size.
 struct frame_colour frame_colour_yuv(struct frame_colour colour);
 bool frame_colour_equal(struct frame_colour a, struct frame_colour b);
 
@@ -41,7 +42,7 @@ struct frame_pool;
 // Which code values luma uses: 16..235 or 0..255. Signalled to viewers as it is.
 enum frame_range { FRAME_RANGE_LIMITED, FRAME_RANGE_FULL };
 
-// What makes a mosaic's samples light: those up to `black` are black, and the full range above it
+// How a mosaic's samples become light: those up to `black` are black, and the full range above it
 // times a colour's factor becomes 0..255 (kernels/demosaic). All zero for formats that are no
 // mosaic.
 struct frame_development {
@@ -64,7 +65,7 @@ struct frame_layout {
     struct frame_development development;
 };
 
-// What `stride_align` is for pictures of our own, bytes: a cache line.
+// The `stride_align` of pictures of our own, bytes: a cache line.
 #define FRAME_STRIDE_ALIGN 64
 
 // Fills a layout with planes one behind the other, each stride rounded up to `stride_align` bytes
@@ -123,6 +124,10 @@ struct frame_allocator {
                   uint64_t *ret_address);
     int (*to_cpu)(void *context, void *memory, size_t size, struct error *error);
     int (*wait)(void *context, struct error *error);
+    // Has the GPU use memory of somebody else's, page-aligned, as if it came from allocate(), until
+    // end_loan(); any thread. 0 or a negative errno. NULL, both: memory of its own alone.
+    int (*lend)(void *context, void *memory, size_t size);
+    void (*end_loan)(void *context, void *memory);
 };
 
 struct frame {

@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#define FRAMES_MAX 64
-
 struct frame_pool {
     atomic_uint references;
     _Atomic uint64_t free; // bit i: frame i is in the pool
@@ -23,9 +21,8 @@ static int host_allocate(void *context, size_t size, void **ret_memory)
 
     (void)context;
     memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
+    if (memory == MAP_FAILED)
         return -errno;
-    }
     *ret_memory = memory;
     return 0;
 }
@@ -53,9 +50,8 @@ static int make_memory(const struct frame_pool *pool, struct frame *frame)
     void *memory = NULL;
     int r;
 
-    if (allocator->surfaces) {
+    if (allocator->surfaces)
         return allocator->surfaces->allocate(allocator->context, &pool->layout, &frame->surface);
-    }
     r = allocator->allocate(allocator->context, pool->layout.size, &memory);
     frame->data = memory;
     return r;
@@ -68,11 +64,10 @@ static void pool_free(struct frame_pool *pool)
     while (pool->count > 0) {
         const struct frame *frame = &pool->frames[--pool->count];
 
-        if (frame->surface) {
+        if (frame->surface)
             allocator->surfaces->release(allocator->context, frame->surface);
-        } else {
+        else
             allocator->release(allocator->context, frame->data, pool->layout.size);
-        }
     }
     free(pool);
 }
@@ -91,13 +86,11 @@ int frame_pool_new(const struct frame_layout *layout, unsigned count,
 {
     struct frame_pool *pool;
 
-    if (count < 1 || count > FRAMES_MAX || layout->size == 0) {
+    if (count < 1 || count > FRAME_POOL_MAX || layout->size == 0)
         return -EINVAL;
-    }
     pool = calloc(1, sizeof *pool + count * sizeof pool->frames[0]);
-    if (!pool) {
+    if (!pool)
         return -ENOMEM;
-    }
     pool->allocator = *allocator;
     pool->layout = *layout;
     while (pool->count < count) {
@@ -114,7 +107,7 @@ int frame_pool_new(const struct frame_layout *layout, unsigned count,
         frame->layout = *layout;
         frame->index = pool->count++;
     }
-    atomic_init(&pool->free, UINT64_MAX >> (FRAMES_MAX - count));
+    atomic_init(&pool->free, UINT64_MAX >> (FRAME_POOL_MAX - count));
     atomic_init(&pool->references, 1);
     *ret_pool = pool;
     return 0;
@@ -128,9 +121,8 @@ struct frame_pool *frame_pool_ref(struct frame_pool *pool)
 
 void frame_pool_unref(struct frame_pool *pool)
 {
-    if (pool && atomic_fetch_sub_explicit(&pool->references, 1, memory_order_acq_rel) == 1) {
+    if (pool && atomic_fetch_sub_explicit(&pool->references, 1, memory_order_acq_rel) == 1)
         pool_free(pool);
-    }
 }
 
 struct frame *frame_pool_take(struct frame_pool *pool)

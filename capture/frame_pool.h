@@ -10,8 +10,10 @@
 // Anonymous page-aligned mappings, kind "host".
 const struct frame_allocator *frame_allocator_host(void);
 
-// Makes `count` (1..64) frames of `layout`, which for surfaces is as they lay it out. -ENOMEM,
-// -EINVAL (count), or what the allocator says.
+#define FRAME_POOL_MAX 64
+
+// Makes `count` (1..FRAME_POOL_MAX) frames of `layout`, which for surfaces is as they lay it out.
+// -ENOMEM, -EINVAL (count), or what the allocator says.
 int frame_pool_new(const struct frame_layout *layout, unsigned count,
                    const struct frame_allocator *allocator, struct frame_pool **ret_pool);
 struct frame_pool *frame_pool_ref(struct frame_pool *pool);

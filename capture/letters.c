@@ -148,13 +148,11 @@ static bool copy_glyph(uint8_t character, uint8_t *rows)
 // Above a capital, or above a small letter, in the place of a dot.
 static void add_mark(char sign, bool small, uint8_t *rows)
 {
-    if (sign == ',') {
+    if (sign == ',')
         memcpy(rows + LETTERS_ABOVE + LETTERS_ROWS, cedilla, sizeof cedilla);
-    }
     for (size_t i = 0; i < sizeof above / sizeof above[0]; i++) {
-        if (above[i].sign == sign) {
+        if (above[i].sign == sign)
             memcpy(rows + (small ? LETTERS_ABOVE - 1 : 0), above[i].rows, sizeof above[i].rows);
-        }
     }
 }
 
@@ -165,9 +163,8 @@ static void find_glyph(uint32_t character, uint8_t rows[ALL_ROWS])
     size_t place = character - LATIN - (small ? 32 : 0);
 
     memset(rows, 0, ALL_ROWS);
-    if (character > 0xff || copy_glyph((uint8_t)character, rows) || character < LATIN) {
+    if (character > 0xff || copy_glyph((uint8_t)character, rows) || character < LATIN)
         return;
-    }
     if (character == 0xff) { // ÿ, in the place of ß
         copy_glyph('y', rows);
         add_mark(':', true, rows);
@@ -184,12 +181,10 @@ static uint32_t read_character(const char **text)
     uint32_t character = byte[0];
 
     *text += character != 0;
-    if (character < 0x80) {
+    if (character < 0x80)
         return character;
-    }
-    while (((uint8_t) * *text & 0xc0) == 0x80) {
+    while (((uint8_t) * *text & 0xc0) == 0x80)
         ++*text;
-    }
     return (character == 0xc2 || character == 0xc3) && *text == (const char *)byte + 2
                ? (character & 3) << 6 | (byte[1] & 0x3f)
                : UINT32_MAX;
@@ -199,9 +194,8 @@ size_t letters_count(const char *text)
 {
     size_t count = 0;
 
-    while (read_character(&text)) {
+    while (read_character(&text))
         count++;
-    }
     return count;
 }
 
@@ -213,9 +207,8 @@ static void draw_dot(const struct letters_canvas *canvas, int64_t left, int64_t 
     int64_t bottom = top + scale < canvas->height ? top + scale : canvas->height;
 
     left = left > 0 ? left : 0;
-    for (int64_t y = top > 0 ? top : 0; y < bottom && left < right; y++) {
+    for (int64_t y = top > 0 ? top : 0; y < bottom && left < right; y++)
         memset(canvas->pixels + (size_t)y * canvas->stride + left, luma, (size_t)(right - left));
-    }
 }
 
 uint32_t letters_scale(uint32_t width)

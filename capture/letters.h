@@ -27,7 +27,7 @@ uint32_t letters_scale(uint32_t width);
 size_t letters_count(const char *text);
 
 // Writes one line of text whose first character begins at `left` and whose capitals begin at row
-// `top`. What lies outside the canvas is left out, and pixels between the dots stay as they are.
+// `top`. Parts outside the canvas are left out, and pixels between the dots stay as they are.
 void letters_write(const struct letters_canvas *canvas, const char *text, int64_t left, int64_t top,
                    uint32_t scale, uint8_t luma);
 // The same in the luma plane of `frame` (plane 0, 8 bits a pixel, for example NV12), centred.

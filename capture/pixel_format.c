@@ -52,9 +52,8 @@ static const struct pixel_format *format_at(size_t index)
 {
     const size_t count = sizeof table / sizeof table[0];
 
-    if (index < count) {
+    if (index < count)
         return &table[index];
-    }
     return index - count < sizeof mosaics / sizeof mosaics[0] ? &mosaics[index - count] : NULL;
 }
 
@@ -63,9 +62,8 @@ const struct pixel_format *pixel_format_by_name(const char *name)
     const struct pixel_format *format;
 
     for (size_t i = 0; (format = format_at(i)); i++) {
-        if (strcmp(format->name, name) == 0) {
+        if (strcmp(format->name, name) == 0)
             return format;
-        }
     }
     return NULL;
 }
@@ -82,9 +80,8 @@ const struct pixel_format *pixel_format_by_fourcc(uint32_t fourcc)
     const struct pixel_format *format;
 
     for (size_t i = 0; (format = format_at(i)); i++) {
-        if (format->fourcc == fourcc) {
+        if (format->fourcc == fourcc)
             return format;
-        }
     }
     return NULL;
 }
@@ -94,9 +91,8 @@ const struct pixel_format *pixel_format_by_gst_name(const char *gst_name)
     const struct pixel_format *format;
 
     for (size_t i = 0; (format = pixel_format_at(i)); i++) {
-        if (strcmp(format->gst_name, gst_name) == 0) {
+        if (strcmp(format->gst_name, gst_name) == 0)
             return format;
-        }
     }
     return NULL;
 }

@@ -7,11 +7,10 @@ void source_mode_describe(struct source_mode *mode, const char *label)
     const struct frame_layout *layout = &mode->layout;
     char rate[32];
 
-    if (mode->fps_denominator == 1) {
+    if (mode->fps_denominator == 1)
         snprintf(rate, sizeof rate, "%u", mode->fps_numerator);
-    } else {
+    else
         snprintf(rate, sizeof rate, "%.2f", (double)mode->fps_numerator / mode->fps_denominator);
-    }
     snprintf(mode->description, sizeof mode->description, "%s %s %ux%u@%s", label,
              layout->format->name, layout->width, layout->height, rate);
 }
@@ -29,7 +28,6 @@ int source_next(struct source *source, int timeout_ms, struct error *error,
 
 void source_close(struct source *source)
 {
-    if (source) {
+    if (source)
         source->ops->close(source);
-    }
 }

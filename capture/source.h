@@ -11,14 +11,14 @@
 
 struct source;
 
-// What sources need from the process. Not owned; outlives the source.
+// Services of the process for its sources. Not owned; outlives the source.
 struct source_environment {
     const struct frame_allocator *allocator;
     struct copies *copies;
     const struct frame_allocator *surfaces; // adopts a Jetson camera's own; NULL: nothing does
 };
 
-// What was negotiated.
+// The negotiated mode.
 struct source_mode {
     struct frame_layout layout;
     unsigned fps_numerator, fps_denominator;
@@ -35,7 +35,8 @@ struct source_counters {
 };
 
 struct source_ops {
-    // -ESTALE: this process cannot open it any more, and a new one perhaps can.
+    // -ESTALE: this process cannot open it any more, and a new one perhaps can. -EKEYREJECTED: the
+    // camera refuses the login, and does so until a person changes something.
     int (*open)(const struct config_camera *camera, const struct source_environment *environment,
                 struct error *error, struct source **ret_source);
     int (*start)(struct source *source, struct error *error);
@@ -62,10 +63,15 @@ struct source {
     struct source_counters counters;
     // Why frames are no surfaces, or not the camera's own, although something adopts those.
     struct error surfaces_missed;
-    // What a source knows of its camera better than the mode's rate does; 0: nothing. A camera from
-    // which data comes is not silent until then, on CLOCK_MONOTONIC, though there is no frame; and
-    // the time from one picture to the next, as measured.
+    // Why a V4L2 driver does not write into frames; "": it does, or nobody asked for that.
+    struct error userptr_missed;
+    // Times that a source knows better than the mode's rate does; 0: not known. A camera that sends
+    // data is not silent until then, on CLOCK_MONOTONIC, though there is no frame; and the time
+    // from one picture to the next, as measured.
     int64_t patient_until_ns, period_ns;
+    // Frames come in order, and may come in bursts, if the next one is taken until then, on
+    // CLOCK_MONOTONIC; 0: the newest one comes.
+    int64_t in_order_until_ns;
     // source_next(), or the CPU's access to its frame, failed with one: the source should be opened
     // again without what adopts them.
     bool surface_failed;
@@ -89,7 +95,8 @@ int source_open(const struct config_camera *camera, const struct source_environm
 // -ENOSPC: not enough USB bandwidth.
 int source_start(struct source *source, struct error *error);
 // Waits up to `timeout_ms` for the newest frame; older ones that piled up are dropped and counted.
-// The caller owns the reference. -EAGAIN: nothing came in time, ask again. Anything else ends the
+// Of a network camera or a pipeline it is the next frame, while in_order_until_ns says so. The
+// caller owns the reference. -EAGAIN: nothing came in time, ask again. Anything else ends the
 // source: -ENODEV (unplugged), -EIO, -EPIPE (pipeline error), -ENODATA (clip unreadable).
 int source_next(struct source *source, int timeout_ms, struct error *error,
                 struct frame **ret_frame);

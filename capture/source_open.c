@@ -37,19 +37,16 @@ static int open_auto(const struct config_camera *camera,
     int r;
 
     // Its sensor is a V4L2 device as well, of raw samples, which are for where Argus is not.
-    if (source_argus_has_camera("")) {
+    if (source_argus_has_camera(""))
         return open_by(&source_argus_ops, &wish, environment, error, ret_source);
-    }
     wish.device = (char *)"";
     r = open_by(&source_v4l2_ops, &wish, environment, &reason, ret_source);
-    if (r != -ENODEV && r != -ENOENT && r != -ENOTSUP) {
+    if (r != -ENODEV && r != -ENOENT && r != -ENOTSUP)
         return r < 0 ? error_set(error, r, "%s", reason.text) : 0;
-    }
     wish.format = (char *)"auto";
     r = open_by(&source_pattern_ops, &wish, environment, error, &source);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     source_pattern_set_caption(source, "NO CAMERA");
     source_mode_describe(&source->mode, "pattern (no camera found)");
     *ret_source = source;
@@ -59,8 +56,7 @@ static int open_auto(const struct config_camera *camera,
 int source_open(const struct config_camera *camera, const struct source_environment *environment,
                 struct error *error, struct source **ret_source)
 {
-    if (camera->source == CONFIG_SOURCE_AUTO) {
+    if (camera->source == CONFIG_SOURCE_AUTO)
         return open_auto(camera, environment, error, ret_source);
-    }
     return open_by(table[camera->source], camera, environment, error, ret_source);
 }

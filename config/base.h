@@ -1,4 +1,4 @@
-// What every folder leans on: scope-bound cleanup, ownership transfer, time, error text.
+// Basics for every folder: scope-bound cleanup, ownership transfer, time, error text.
 //
 // Errors travel as negative errno; a `struct error` beside it carries the sentence a person reads.
 #pragma once
@@ -38,6 +38,13 @@
 // The sentence that goes with an error code, ready for a log line. Starts out empty ({0}).
 struct error {
     char text[512];
+    unsigned allowed; // where in the text that begins what is allowed; 0: it does not say
+};
+
+// The fault in a request or a configuration.
+struct fault {
+    struct error error; // "got …, allowed: …"
+    char key[256];      // the part that is meant; "": all of it
 };
 
 // Formats the text of `error` (may be NULL), without secrets (config/redact.h), and yields `code`
@@ -58,11 +65,25 @@ struct error {
         error_prefix_code_;                                                                        \
     })
 
-// What they are made of.
+// Formats "GOT allowed: ALLOWED" from two literals, with the arguments of both, and notes where the
+// second begins; yields `code`. GOT ends in a comma or a semicolon.
+#define error_refuse(error, code, got, may_be, ...)                                                \
+    ({                                                                                             \
+        int error_refuse_code_ = (code);                                                           \
+        error_format_refusal(error, got, got " allowed: " may_be, ##__VA_ARGS__);                  \
+        error_refuse_code_;                                                                        \
+    })
+
+// The functions behind the macros.
 void error_format(struct error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void error_format_prefix(struct error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+void error_format_refusal(struct error *error, const char *got, const char *whole, ...)
+    __attribute__((format(printf, 3, 4)));
+
+// Names the key of a fault whose sentence is set along with `code`, and yields `code`.
+int fault_at(struct fault *fault, const char *key, int code);
 
 // CLOCK_MONOTONIC in nanoseconds.
 static inline int64_t clock_now_ns(void)
@@ -92,7 +113,6 @@ static inline void cleanup_free(void *pointer)
 
 static inline void cleanup_close(const int *fd)
 {
-    if (*fd >= 0) {
+    if (*fd >= 0)
         close(*fd);
-    }
 }

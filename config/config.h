@@ -14,7 +14,7 @@
 // Where edged and edgectl look when they are not told.
 #define CONFIG_DEFAULT_PATH EDGED_SYSCONFDIR "/edged/edged.conf"
 
-// What a change costs those who watch, from nothing to all: the schema names it for each key, and
+// The cost of a change for viewers, from nothing to all: the schema names it for each key, and
 // config/diff.h finds that of a whole change.
 enum config_cost {
     CONFIG_COST_NONE,   // nothing has changed
@@ -32,10 +32,10 @@ enum config_memory {
     CONFIG_MEMORY_MANAGED,
     CONFIG_MEMORY_HOST,
 };
-// Who may watch. Unset: the users, or without users everybody on this machine. None: everybody who
-// can reach the address.
+// Access to the pictures. Unset: the users, or without users everybody on this machine. None:
+// everybody who can reach the address.
 enum config_auth { CONFIG_AUTH_UNSET, CONFIG_AUTH_NONE };
-// What a user may do; each role may also do everything the ones before it may.
+// Rights of a user; each role also has those of the roles before it.
 enum config_role { CONFIG_ROLE_VIEWER, CONFIG_ROLE_OPERATOR, CONFIG_ROLE_ADMIN };
 #define CONFIG_ROLE_COUNT 3
 enum config_source {
@@ -47,9 +47,9 @@ enum config_source {
     CONFIG_SOURCE_RTSP,
     CONFIG_SOURCE_ARGUS,
 };
-// What an RTSP camera's pictures come by: auto is UDP, and TCP where nothing comes by that.
+// Transport of an RTSP camera's pictures: auto is UDP, and TCP where nothing comes by UDP.
 enum config_transport { CONFIG_TRANSPORT_AUTO, CONFIG_TRANSPORT_TCP, CONFIG_TRANSPORT_UDP };
-// What is done to a camera's pictures; turned clockwise.
+// How a camera's pictures are turned (clockwise) or mirrored.
 enum config_flip {
     CONFIG_FLIP_NONE,
     CONFIG_FLIP_ROTATE_90,
@@ -92,7 +92,7 @@ enum config_mark { CONFIG_MARK_TINT, CONFIG_MARK_RED };
 // Where Canny's two thresholds come from.
 enum config_thresholds { CONFIG_THRESHOLDS_FIXED, CONFIG_THRESHOLDS_MEDIAN };
 enum config_codec { CONFIG_CODEC_H264, CONFIG_CODEC_H265, CONFIG_CODEC_MJPEG };
-// What a view gives up, in which order, while its encoder is too slow.
+// Whether a view gives up rate or size, and in which order, while its encoder is too slow.
 enum config_governor {
     CONFIG_GOVERNOR_RATE_SIZE,
     CONFIG_GOVERNOR_SIZE_RATE,
@@ -105,6 +105,8 @@ enum config_encoder {
     CONFIG_ENCODER_AUTO,
     CONFIG_ENCODER_NVV4L2,
     CONFIG_ENCODER_V4L2,
+    CONFIG_ENCODER_NVCUDA,
+    CONFIG_ENCODER_NVENC,
     CONFIG_ENCODER_X264,
     CONFIG_ENCODER_OPENH264,
     CONFIG_ENCODER_NVV4L2_H265,
@@ -156,8 +158,9 @@ struct config_words {
 // A short list of names, the unused ones all 0.
 #define CONFIG_NAMES_MAX 8
 #define CONFIG_NAME_SIZE 33
+#define CONFIG_LONG_NAME_SIZE 128
 struct config_names {
-    char list[CONFIG_NAMES_MAX][CONFIG_NAME_SIZE];
+    char list[CONFIG_NAMES_MAX][CONFIG_LONG_NAME_SIZE];
     size_t count;
 };
 
@@ -174,7 +177,7 @@ enum config_corner {
     CONFIG_CORNER_BOTTOM_RIGHT,
 };
 
-// What is written into a view's picture; nothing where text, clock and camera are all unset.
+// Text written into a view's picture; none where text, clock and camera are all unset.
 struct config_label {
     char *text;         // UTF-8, at most 64 characters; "": none
     bool clock, camera; // the local time, the camera's name
@@ -199,7 +202,7 @@ struct config_view {
     int erode;                         // how often a mask of motion loses its outermost pixels
     enum config_mark mark;             // of what moves, and of the stage of that name
     double low, high;                  // canny: gradient strengths, swapped if low > high
-    // What the view is limited to, as a region is; neither: it looks at the whole picture.
+    // The area that the view is limited to, as a region is; neither: the whole picture.
     struct config_point *polygon;
     size_t polygon_count;
     char *mask;
@@ -230,9 +233,9 @@ struct config_region {
     struct config_point *polygon; // its corners, 3 and more; none: the mask, or the whole picture
     size_t polygon_count;
     char *mask;        // a picture, white where the region is, scaled to the camera's; "": none
-    int threshold;     // gray levels by which a moving pixel differs from the frame before
-    int erode;         // how often what has moved loses the pixels at its rim
-    double start, end; // percent of the region's pixels that move: an event begins, is over
+    int threshold;     // gray levels by which a cell that has changed differs from before
+    int erode;         // what moves has (2 erode + 1)^2 cells at least
+    double start, end; // percent of the region that moves: an event begins, is over
     double duration_s; // motion for at least so long begins an event
     double cooldown_s; // stillness for at least so long ends it
 };
@@ -250,7 +253,7 @@ enum config_record_mode {
     CONFIG_RECORD_ALWAYS, // all of it; events mark the clips that show them
 };
 
-// What is kept of a camera.
+// Recording of a camera.
 struct config_record {
     char *view; // its name; "": the camera's first, see config_record_view()
     enum config_record_mode mode;
@@ -321,7 +324,7 @@ struct config_block {
     int rows;
 };
 
-// What clients of the RTSP server may take at once.
+// Limits for the RTSP server's clients.
 struct config_limits {
     int connections, connections_an_address;
     int sessions, sessions_an_address, sessions_a_connection;
@@ -329,10 +332,15 @@ struct config_limits {
     int play_within_s;     // of the connect
 };
 
-// What clients of the control API may take.
-struct config_http_limits {
+// Limits for HTTP's clients, and the names that it answers to. A change takes effect while edged
+// runs.
+struct config_http_clients {
     int connections, connections_an_address;
-    int streams; // replies that go on, and snapshots that wait for their picture
+    int streams;                 // replies that go on, and snapshots that wait for their picture
+    int streams_a_client;        // 0: a quarter of `streams`
+    struct config_names proxies; // addresses that stand for many clients
+    struct config_names names;   // of this machine, besides its own
+    bool embed;                  // pages of others may show pictures, where users are asked for
 };
 
 // The most ports that streams can need: as many as there can be cameras with all their views.
@@ -370,9 +378,19 @@ struct config {
         char *address; // of a loopback where rtsp.auth is unset
         int port;      // 0: none
         bool tls;
-        struct config_http_limits limits;
+        struct config_http_clients clients;
         bool is_default; // neither address nor port was set: without them edged does without HTTP
     } http;
+    struct {
+        char *broker; // "": none
+        int port;     // 0: the usual one
+        bool tls;
+        char *ca;            // PEM; "": the system's
+        char *user;          // "": none
+        char *password_file; // "": none
+        char *topic;
+        char *discovery; // "": none
+    } mqtt;
     struct {
         char *socket; // path of the control socket; "" means $XDG_RUNTIME_DIR/edged/control.sock
                       // for a user, /run/edged/control.sock for a service
@@ -417,13 +435,25 @@ int config_load(const char *path, FILE *problems, struct config **ret_config);
 
 // The same for text held in memory; `name` stands for the file name in messages.
 int config_parse(const char *text, const char *name, FILE *problems, struct config **ret_config);
+// The same two with the problems in their parts (may be NULL), and one for a text that is loaded as
+// if it were the content of the file `path`.
+struct config_problems;
+int config_check_file(const char *path, struct config_problems *problems,
+                      struct config **ret_config);
+int config_check_text(const char *text, const char *name, struct config_problems *problems,
+                      struct config **ret_config);
+int config_check_content(const char *text, const char *path, struct config_problems *problems,
+                         struct config **ret_config);
 
-// Writes `config` with camera number `camera` alone (or all of them with SIZE_MAX) as libconfig
-// text that config_parse() accepts without problems and that is equal exactly when the settings are
-// equal; keys without effect (gain of a gray view) are left out. -ENOMEM. The caller frees
-// *ret_text.
+// Writes `config` (with SIZE_MAX), or what the process of camera number `camera` is told: that
+// camera and what is of all cameras, but no address or user, which that process has no use for. It
+// is libconfig text that config_parse() accepts without problems and that is equal exactly when the
+// settings are equal; keys without effect (gain of a gray view) are left out. -ENOMEM. The caller
+// frees *ret_text.
 int config_format(const struct config *config, size_t camera, char **ret_text);
 
+// Gives a view with every other default those that depend on what it shows.
+void config_view_complete(struct config_view *view);
 // Sets one key of a view as it would stand in the file: `key` as in the schema ("gain"), `value`
 // as text ("1.5"). For `edgectl process --set`. -EINVAL with the allowed values in `error`.
 int config_view_set(struct config_view *view, const char *key, const char *value,
@@ -451,8 +481,8 @@ bool config_view_reads_colour(const struct config_view *view);
 // black, if it is not one.
 int config_colour_parse(const char *colour, uint8_t ret_rgb[3]);
 
-// What one side of a split shows, 0 the left one: its strings are those of `split` or the view it
-// names. -ENOENT, with what is allowed, if it is none.
+// One side of a split, 0 the left one: the strings are those of `split` or of the view that it
+// names. -ENOENT, with what is allowed, if there is no such view.
 int config_split_side(const struct config_view *split, unsigned side, struct config_view *ret_side,
                       struct error *error);
 
@@ -469,7 +499,7 @@ static inline bool config_flip_is_quarter(enum config_flip flip)
 const char *config_view_kind_name(enum config_view_kind kind);
 const char *config_encoder_name(enum config_encoder encoder);
 const char *config_codec_name(enum config_codec codec);
-// What an encoder makes; of CONFIG_ENCODER_AUTO: CONFIG_CODEC_H264.
+// The codec of an encoder; of CONFIG_ENCODER_AUTO: CONFIG_CODEC_H264.
 enum config_codec config_encoder_codec(enum config_encoder encoder);
 // As people write it: "H.264".
 const char *config_codec_title(enum config_codec codec);

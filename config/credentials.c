@@ -10,9 +10,8 @@
 static int check(const struct stat *status, const struct private_file_rules *rules,
                  const char *path, struct error *error)
 {
-    if (!S_ISREG(status->st_mode)) {
+    if (!S_ISREG(status->st_mode))
         return error_set(error, -EINVAL, "\"%s\" is no regular file", path);
-    }
     if (status->st_mode & rules->refused) {
         return error_set(error, -EACCES,
                          "\"%s\" has mode %04o, allowed: none that lets others read or change %s; "
@@ -41,13 +40,11 @@ int private_file_read(const char *path, const struct private_file_rules *rules, 
                          errno == EACCES ? "; edged's user has to" : "");
     }
     r = check(&status, rules, path, error);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     file.text = calloc(1, (size_t)status.st_size + 1);
-    if (!file.text) {
+    if (!file.text)
         return error_set(error, -ENOMEM, "cannot read \"%s\": %s", path, strerror(ENOMEM));
-    }
     do {
         count = read(fd, file.text + file.length, (size_t)status.st_size - file.length);
         file.length += count > 0 ? (size_t)count : 0;
@@ -63,9 +60,8 @@ int private_file_read(const char *path, const struct private_file_rules *rules, 
 
 void private_file_finish(struct private_file *file)
 {
-    if (file->text) {
+    if (file->text)
         explicit_bzero(file->text, file->length);
-    }
     free(file->text);
     *file = (struct private_file){0};
 }
@@ -78,9 +74,8 @@ int credentials_read(const char *path, struct error *error, struct credentials *
     int r = private_file_read(path, &rules, error, &credentials.file);
     char *text = credentials.file.text, *end, *colon;
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     end = text + strcspn(text, "\r\n");
     colon = memchr(text, ':', (size_t)(end - text));
     if (!colon || colon == text || end[strspn(end, "\r\n")] != '\0') {

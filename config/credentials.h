@@ -6,7 +6,7 @@
 
 #include <sys/stat.h>
 
-// What such a file may be.
+// Rules that such a file has to meet.
 struct private_file_rules {
     mode_t refused;    // permissions that it may not have; 0: it holds no secret
     unsigned proposed; // those to give it instead: 0600

@@ -52,10 +52,9 @@ static void diff_list(const struct walk *walk, const struct schema_key *key, enu
         const void *element = new + i *size;
         const void *same = schema_find_element(key, before, schema_name_of(element));
 
-        snprintf(place, sizeof place, "%.100s[%zu]", path, i);
-        if (only && strcmp(only, schema_name_of(element)) != 0) {
+        snprintf(place, sizeof place, "%.90s.%s", path, schema_name_of(element));
+        if (only && strcmp(only, schema_name_of(element)) != 0)
             continue;
-        }
         if (same) {
             diff_group(walk, key->group, same, element, place);
         } else {
@@ -64,13 +63,13 @@ static void diff_list(const struct walk *walk, const struct schema_key *key, enu
             walk->tell(walk->context, &change);
         }
     }
-    change.path = path;
+    change.path = place;
     change.after = NULL;
     for (size_t i = 0; i < old_count && !only; i++) {
         change.before = old + i * size;
-        if (!schema_find_element(key, after, schema_name_of(change.before))) {
+        snprintf(place, sizeof place, "%.90s.%s", path, schema_name_of(change.before));
+        if (!schema_find_element(key, after, schema_name_of(change.before)))
             walk->tell(walk->context, &change);
-        }
     }
 }
 
@@ -83,16 +82,17 @@ static void diff_group(const struct walk *walk, const struct schema_group *group
         char place[128];
 
         snprintf(place, sizeof place, "%.90s%s%.30s", path, *path ? "." : "", key->name);
+        if (key->front && walk->camera)
+            continue;
         if (!schema_has_effect(group, key, before) || !schema_has_effect(group, key, after)) {
             continue; // what selects it has changed, which says all
         }
-        if (key->type == SCHEMA_GROUP) {
+        if (key->type == SCHEMA_GROUP)
             diff_group(walk, key->group, before, after, place);
-        } else if (key->type == SCHEMA_LIST) {
+        else if (key->type == SCHEMA_LIST)
             diff_list(walk, key, cost, before, after, place);
-        } else if (!schema_is_equal(key, before, after)) {
+        else if (!schema_is_equal(key, before, after))
             walk->tell(walk->context, &(struct change){cost, place, key, before, after});
-        }
     }
 }
 
@@ -135,9 +135,8 @@ void config_diff_print(FILE *file, const struct config *before, const struct con
     const struct walk walk = {.tell = print_change, .context = &printer};
 
     diff_group(&walk, &schema_root, before, after, "");
-    if (!printer.any) {
+    if (!printer.any)
         fputs("nothing has changed\n", file);
-    }
 }
 
 // The paths of one cost.
@@ -152,16 +151,14 @@ static void summarize_change(void *context, const struct change *change)
 {
     struct diff_summary *summary = context;
 
-    if (change->cost != summary->cost) {
+    if (change->cost != summary->cost)
         return;
-    }
     if (summary->count == 0) {
         fprintf(summary->file, "%s%s: ", *summary->any ? "; " : "", config_cost_text(change->cost));
         *summary->any = true;
     }
-    if (summary->count < SUMMARY_PATHS_MAX) {
+    if (summary->count < SUMMARY_PATHS_MAX)
         fprintf(summary->file, "%s%s", summary->count ? ", " : "", change->path);
-    }
     summary->count++;
 }
 
@@ -177,9 +174,8 @@ char *config_diff_summarize(const struct config *before, const struct config *af
         const struct walk walk = {.tell = summarize_change, .context = &summary};
 
         diff_group(&walk, &schema_root, before, after, "");
-        if (summary.count > SUMMARY_PATHS_MAX) {
+        if (summary.count > SUMMARY_PATHS_MAX)
             fprintf(file, " and %zu more", summary.count - SUMMARY_PATHS_MAX);
-        }
     }
     if (file) {
         fputs(any ? "" : "nothing has changed", file);
@@ -192,9 +188,8 @@ static void take_cost(void *context, const struct change *change)
 {
     enum config_cost *cost = context;
 
-    if (change->cost != CONFIG_COST_START && change->cost > *cost) {
+    if (change->cost != CONFIG_COST_START && change->cost > *cost)
         *cost = change->cost;
-    }
 }
 
 enum config_cost config_diff_camera(const struct config *before, const struct config *after,

@@ -1,4 +1,4 @@
-// What one configuration changes in another, and what each change costs.
+// The differences between two configurations, and the cost of each.
 //
 // The schema table says the cost of each key: the front obeys it at a reload, and the log and
 // `edged --check --diff` tell it. Keys without effect do not count; cameras, views and regions are
@@ -13,8 +13,8 @@ void config_diff_print(FILE *file, const struct config *before, const struct con
 // The same in one line for the log, a few paths for each cost and no values, for the caller to
 // free. NULL: no memory.
 char *config_diff_summarize(const struct config *before, const struct config *after);
-// What the change costs camera number `index` of `after`, which `before` has, too. What waits for
-// the next start of edged does not count.
+// The cost of the change for camera number `index` of `after`, which `before` has, too. Changes
+// that wait for the next start of edged do not count.
 enum config_cost config_diff_camera(const struct config *before, const struct config *after,
                                     size_t index);
 // "between two frames", "this view starts anew", …

@@ -15,6 +15,6 @@ struct multicast_range {
 };
 
 // "" is an empty range. -EINVAL: `text` is none, has bits beyond its prefix, or an address outside
-// of what MULTICAST_RANGE_ALLOWED says. What lies below, 224.0.0.0/24, no router passes on, and it
-// belongs to their protocols (RFC 5771, section 4).
+// of what MULTICAST_RANGE_ALLOWED says. No router passes on addresses below, 224.0.0.0/24, which
+// belong to routers' protocols (RFC 5771, section 4).
 int multicast_range_parse(const char *text, struct multicast_range *ret_range);

@@ -1,7 +1,6 @@
 // Configurations and single views in memory: made, changed, written as text and freed.
 #include "config/config.h"
 
-#include "config/parse/validate.h"
 #include "config/schema/schema_value.h"
 
 #include <errno.h>
@@ -28,21 +27,25 @@ static void cleanup_view(struct config_view **view)
     config_view_free(*view);
 }
 
+void config_view_complete(struct config_view *view)
+{
+    if (view->threshold == 0 && view->view != CONFIG_VIEW_SPLIT) // a split's sides differ
+        view->threshold = config_view_remembers(view) ? 25 : 80;
+}
+
 int config_view_new(const char *kind, struct error *error, struct config_view **ret_view)
 {
     _cleanup_(cleanup_view) struct config_view *view = calloc(1, sizeof *view);
     int r = view ? schema_set_defaults(&schema_view, view) : -ENOMEM;
 
-    if (r < 0) {
+    if (r < 0)
         return error_set(error, r, "%s", strerror(-r));
-    }
     r = config_view_set(view, "view", kind, error);
-    if (r == 0) {
+    if (r == 0)
         r = config_view_set(view, "name", kind, error);
-    }
     if (r == 0) {
         if (view->view != CONFIG_VIEW_CUSTOM) {
-            validate_complete_view(view); // else with its stages
+            config_view_complete(view); // else with its stages
         }
         *ret_view = TAKE(view);
     }
@@ -56,13 +59,11 @@ static int refuse_unused(const struct schema_key *key, const struct config_view 
     size_t size;
     FILE *file = open_memstream(&users, &size);
 
-    if (!file) {
+    if (!file)
         return error_set(error, -ENOMEM, "%s", strerror(ENOMEM));
-    }
     schema_print_selected(file, &schema_view, key->used_by);
-    if (fclose(file) != 0) {
+    if (fclose(file) != 0)
         return error_set(error, -ENOMEM, "%s", strerror(ENOMEM));
-    }
     return error_set(error, -EINVAL, "%s: no effect with view = \"%s\", only with %s", key->name,
                      config_view_kind_name(view->view), users);
 }
@@ -77,22 +78,17 @@ int config_view_set(struct config_view *view, const char *key, const char *value
         schema_refuse_unknown(&schema_view, false, key, error);
         return error_prefix(error, -EINVAL, "%s", key);
     }
-    if (found->type == SCHEMA_GROUP) {
+    if (found->type == SCHEMA_GROUP)
         return error_set(error, -EINVAL, "%s: no effect on files, only in streams", key);
-    }
-    if (!schema_has_effect(&schema_view, found, view)) {
+    if (!schema_has_effect(&schema_view, found, view))
         return refuse_unused(found, view, error);
-    }
     r = schema_assign_text(found, view, value, error);
-    if (r == -ENOMEM) {
+    if (r == -ENOMEM)
         error_set(error, r, "%s", strerror(ENOMEM));
-    }
-    if (r < 0) {
+    if (r < 0)
         return error_prefix(error, r, "%s", key);
-    }
-    if (found->type == SCHEMA_WORDS) {
-        validate_complete_view(view);
-    }
+    if (found->type == SCHEMA_WORDS)
+        config_view_complete(view);
     return 0;
 }
 
@@ -144,7 +140,8 @@ static void format_group(FILE *file, const struct schema_group *group, const voi
     for (size_t i = 0; i < group->key_count; i++) {
         const struct schema_key *key = &group->keys[i];
 
-        if (!schema_has_effect(group, key, object) || schema_is_unset(key, object)) {
+        if (!schema_has_effect(group, key, object) || schema_is_unset(key, object) ||
+            (key->front && only != SIZE_MAX)) {
             continue;
         }
         fprintf(file, "%*s%s = ", depth * 2, "", key->name);
@@ -159,14 +156,12 @@ int config_format(const struct config *config, size_t camera, char **ret_text)
     size_t size;
     FILE *file = open_memstream(&text, &size);
 
-    if (!file) {
+    if (!file)
         return -ENOMEM;
-    }
     format_group(file, &schema_root, config, camera, 0);
     bool failed = ferror(file);
-    if (fclose(file) != 0 || failed) {
+    if (fclose(file) != 0 || failed)
         return -ENOMEM;
-    }
     *ret_text = TAKE(text);
     return 0;
 }

@@ -24,27 +24,26 @@ static bool is_host(const char *text, size_t length)
 {
     const char *port = memrchr(text, ':', length);
 
-    if (length > 0 && text[length - 1] == ']') {
+    if (length > 0 && text[length - 1] == ']')
         return true;
-    }
     return !port || strspn(port + 1, "0123456789") >= (size_t)(text + length - port - 1);
 }
 
-// Where the user and password that begin at `begin` end; NULL: there are none. What is neither host
-// nor port is a secret that no URL may have, such as a password with a '/', or one that was cut
-// off.
+// Where the user and password that begin at `begin` end; NULL: there are none. A part that is
+// neither host nor port is a secret that no URL may have, such as a password with a '/', or one
+// that was cut off.
 static char *userinfo_end(char *begin, bool url)
 {
     size_t authority = strcspn(begin, BLANKS "/?#\"'<>"), token = strcspn(begin, BLANKS);
     char *at = memrchr(begin, '@', authority);
 
-    if (!url) {
+    if (!url)
         return at && memchr(begin, ':', (size_t)(at - begin)) ? at : NULL;
-    }
-    if (!at && is_host(begin, authority)) {
+    if (!at && is_host(begin, authority))
         return NULL;
-    }
     at = memrchr(begin, '@', token);
+    if (!at) // a password with a blank in it
+        at = memrchr(begin, '@', strcspn(begin, "\r\n\"'<>"));
     return at ? at : begin + token;
 }
 
@@ -54,12 +53,10 @@ static char *quoted_end(char *begin, size_t escapes, char quote)
     for (char *at = begin; *at; at++) {
         char *end = at;
 
-        while (end > begin && end[-1] == '\\') {
+        while (end > begin && end[-1] == '\\')
             end--;
-        }
-        if (*at == quote && (size_t)(at - end) <= escapes) {
+        if (*at == quote && (size_t)(at - end) <= escapes)
             return end;
-        }
     }
     return begin + strlen(begin);
 }
@@ -71,9 +68,8 @@ static char *plain_end(char *begin, bool query)
     char *end = begin + strcspn(begin, query ? BLANKS "&\"'" : BLANKS);
     char *last = end;
 
-    while (last > begin && strchr(":;,.)", last[-1])) {
+    while (last > begin && strchr(":;,.)", last[-1]))
         last--;
-    }
     return last > begin && (last[-1] == '"' || last[-1] == '\'') ? last - 1 : query ? last : end;
 }
 
@@ -113,13 +109,11 @@ static char *url_end(char *begin)
 
     if (next) {
         end = next;
-        while (end > begin && isalnum((unsigned char)end[-1])) {
+        while (end > begin && isalnum((unsigned char)end[-1]))
             end--;
-        }
     }
-    while (end > begin && strchr(":;,.)'>\\", end[-1])) {
+    while (end > begin && strchr(":;,.)'>\\", end[-1]))
         end--;
-    }
     return end;
 }
 
@@ -141,11 +135,10 @@ static void hide_urls(char *text)
         char *end = userinfo_end(begin, url != NULL);
 
         begin = end ? hide(begin, end) : begin;
-        if (url) {
+        if (url)
             text = hide_query(begin, url_end(begin));
-        } else {
+        else
             text = end ? begin : text + strcspn(text, between);
-        }
     }
 }
 
@@ -170,14 +163,12 @@ static bool is_secret(const char *name)
     static const char *const last[] = {"pw", "pass", "pas", "api-key", "api_key", "-key", "_key"};
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        if (strcasestr(name, parts[i])) {
+        if (strcasestr(name, parts[i]))
             return true;
-        }
     }
     for (size_t i = 0; i < sizeof last / sizeof last[0]; i++) {
-        if (ends_with(name, last[i])) {
+        if (ends_with(name, last[i]))
             return true;
-        }
     }
     return strcasecmp(name, "key") == 0;
 }
@@ -210,20 +201,18 @@ static bool holds_pipeline(const char *text)
 {
     static const char source[] = "src";
 
-    if (strcasestr(text, "pipeline") || strstr(text, " ! ") || strstr(text, "property ")) {
+    if (strcasestr(text, "pipeline") || strstr(text, " ! ") || strstr(text, "property "))
         return true;
-    }
     while ((text = strstr(text, source))) {
         text += strlen(source);
         text += strspn(text, "0123456789");
-        if (isspace((unsigned char)*text)) {
+        if (isspace((unsigned char)*text))
             return true;
-        }
     }
     return false;
 }
 
-// What stands behind "name=", "name = (string)" and the like.
+// Hides the value behind "name=", "name = (string)" and the like. Returns its end.
 static char *hide_value(char *value, bool query)
 {
     size_t escapes;
@@ -248,9 +237,8 @@ static char *find_name(char *start, char *end, char *ret_name, size_t size)
 {
     char *name = end;
 
-    while (name > start && is_name(name[-1])) {
+    while (name > start && is_name(name[-1]))
         name--;
-    }
     size_t length = (size_t)(end - name) < size ? (size_t)(end - name) : size - 1;
     memcpy(ret_name, end - length, length);
     ret_name[length] = '\0';
@@ -264,9 +252,8 @@ static void hide_values(char *text, bool pipeline)
     while ((text = strchr(text, '='))) {
         char *end = text;
 
-        while (end > start && isspace((unsigned char)end[-1])) {
+        while (end > start && isspace((unsigned char)end[-1]))
             end--;
-        }
         char *begin = find_name(start, end, name, sizeof name);
         bool query = begin > start && (begin[-1] == '?' || begin[-1] == '&');
         bool file = strcmp(name, "credentials") == 0 && end < text; // a key of ours
@@ -287,6 +274,22 @@ static bool is_prose(const char *start, const char *name, size_t length)
            strspn(name, "abcdefghijklmnopqrstuvwxyz") >= length;
 }
 
+// The file that a message of ours is about, in quotes: «cannot read "tokens": …», «"/etc/tokens":
+// got …».
+static bool is_file(const char *start, const char *name)
+{
+    static const char *const before[] = {"cannot read \"", "cannot open \"", "users: \"",
+                                         "tokens: \""};
+
+    for (size_t i = 0; i < sizeof before / sizeof before[0]; i++) {
+        size_t length = strlen(before[i]);
+
+        if ((size_t)(name - start) >= length && strncmp(name - length, before[i], length) == 0)
+            return true;
+    }
+    return name > start && name[-1] == '/';
+}
+
 // "Authorization: Basic …" and "user-pw: …", up to the end of the line or of a text in quotes. The
 // name of a key in a message of ours ("cameras[0].password: unknown key") stands behind a dot.
 static void hide_headers(char *text)
@@ -296,16 +299,16 @@ static void hide_headers(char *text)
     while ((text = strchr(text, ':'))) {
         char *end = text;
 
-        while (end > start && strchr("\\\"", end[-1])) {
+        while (end > start && strchr("\\\"", end[-1]))
             end--;
-        }
         bool quoted = end < text;
         char *begin = find_name(start, end, name, sizeof name);
         bool key = begin > start && (begin[-1] == '.' || begin[-1] == ']');
         bool scheme = strncmp(text, "://", strlen("://")) == 0;
 
         text += 1 + strspn(text + 1, " \t");
-        if (key || scheme || !is_secret(name) || is_prose(start, begin, (size_t)(end - begin))) {
+        if (key || scheme || !is_secret(name) || (quoted && is_file(start, begin)) ||
+            is_prose(start, begin, (size_t)(end - begin))) {
             continue;
         }
         size_t escapes = quoted ? strspn(text, "\\") : 0;
@@ -331,9 +334,8 @@ static void hide_refused(char *text)
         snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "\\\"' "), text);
         size_t line = strcspn(text, "\r\n");
         begin = memmem(text, line, to, strlen(to));
-        if (!quotes || !begin || is_harmless(name)) {
+        if (!quotes || !begin || is_harmless(name))
             continue;
-        }
         begin += strlen(to);
         begin += strspn(begin, "\\\"'");
         last = memrchr(begin, '"', line - (size_t)(begin - text));
@@ -355,9 +357,8 @@ char *redact_format(const char *format, va_list arguments)
 {
     char *text;
 
-    if (vasprintf(&text, format, arguments) < 0) {
+    if (vasprintf(&text, format, arguments) < 0)
         return NULL;
-    }
     redact(text);
     return text;
 }

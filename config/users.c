@@ -38,9 +38,8 @@ void digest_hash(enum digest_algorithm algorithm, const char *const *fields, siz
     GChecksum *checksum = g_checksum_new(types[algorithm]);
 
     for (size_t i = 0; i < count; i++) {
-        if (i > 0) {
+        if (i > 0)
             g_checksum_update(checksum, (const guchar *)":", 1);
-        }
         g_checksum_update(checksum, (const guchar *)fields[i], (gssize)strlen(fields[i]));
     }
     snprintf(ret_hex, DIGEST_HEX_SIZE, "%s", g_checksum_get_string(checksum));
@@ -77,9 +76,8 @@ void user_init(struct user *user, const char *name, enum config_role role, const
 
     *user = (struct user){.role = role};
     snprintf(user->name, sizeof user->name, "%s", name);
-    for (unsigned i = 0; i < DIGEST_ALGORITHM_COUNT; i++) {
+    for (unsigned i = 0; i < DIGEST_ALGORITHM_COUNT; i++)
         digest_hash((enum digest_algorithm)i, fields, ARRAY_LENGTH(fields), user->ha1[i]);
-    }
 }
 
 void user_init_token(struct user *user, const char *name, enum config_role role, const char *token)
@@ -98,32 +96,27 @@ static bool take_hash(const char *text, enum digest_algorithm algorithm, struct 
 {
     size_t length = digest_hex_length(algorithm);
 
-    if (strlen(text) != length || strspn(text, "0123456789abcdef") != length) {
+    if (strlen(text) != length || strspn(text, "0123456789abcdef") != length)
         return false;
-    }
     memcpy(user->ha1[algorithm], text, length + 1);
     return true;
 }
 
-// Takes the fields of a line apart, changing it. What is wrong, in words; NULL: nothing.
+// Takes the fields of a line apart, changing it. Returns the error in words; NULL: none.
 static const char *take_fields(enum users_kind kind, char *line, struct user *user)
 {
     const char *name = strsep(&line, ":");
     const char *role = strsep(&line, ":");
     const char *md5 = kind == USERS_PASSWORDS ? strsep(&line, ":") : NULL;
 
-    if (!role || !line || strchr(line, ':')) {
+    if (!role || !line || strchr(line, ':'))
         return files[kind].wrong_count;
-    }
-    if (!users_name_is_valid(name)) {
+    if (!users_name_is_valid(name))
         return "got another name than is allowed: " USERS_NAMES;
-    }
-    if (config_role_parse(role, &user->role) < 0) {
+    if (config_role_parse(role, &user->role) < 0)
         return "got another role than is allowed: viewer, operator, admin";
-    }
-    if (md5 && !take_hash(md5, DIGEST_MD5, user)) {
+    if (md5 && !take_hash(md5, DIGEST_MD5, user))
         return "got another HA1-MD5 than is allowed: 32 of the digits 0-9 a-f";
-    }
     if (!take_hash(line, DIGEST_SHA256, user)) {
         return kind == USERS_PASSWORDS
                    ? "got another HA1-SHA-256 than is allowed: 64 of the digits 0-9 a-f"
@@ -139,17 +132,14 @@ static const char *take_line(enum users_kind kind, char *line, struct users *use
     const char *fault;
 
     g_strstrip(line);
-    if (*line == '\0' || *line == '#') {
+    if (*line == '\0' || *line == '#')
         return NULL;
-    }
-    if (users->count == USERS_MAX) {
+    if (users->count == USERS_MAX)
         return files[kind].too_many;
-    }
     fault = take_fields(kind, line, user);
     for (size_t i = 0; !fault && i < users->count; i++) {
-        if (strcmp(users->list[i].name, user->name) == 0) {
+        if (strcmp(users->list[i].name, user->name) == 0)
             fault = files[kind].twice;
-        }
     }
     users->count += !fault;
     return fault;
@@ -159,9 +149,8 @@ static size_t count_lines(const char *text)
 {
     size_t count = 1;
 
-    for (const char *at = text; (at = strchr(at, '\n')); at++) {
+    for (const char *at = text; (at = strchr(at, '\n')); at++)
         count++;
-    }
     return count;
 }
 
@@ -171,9 +160,8 @@ static struct users *allocate(size_t room)
     struct users *users =
         mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    if (users == MAP_FAILED) {
+    if (users == MAP_FAILED)
         return NULL;
-    }
     madvise(users, size, MADV_DONTDUMP); // known since Linux 3.4
     users->size_bytes = size;
     return users;
@@ -190,18 +178,15 @@ int users_parse(enum users_kind kind, const char *text, size_t length, const cha
     copy.length = copy.text ? strlen(copy.text) : 0; // less than `length` with a byte 0
     room = room < USERS_MAX ? room : USERS_MAX;
     users = allocate(room);
-    if (!copy.text || !users) {
+    if (!copy.text || !users)
         return error_set(error, -ENOMEM, "%s: %s", path, strerror(ENOMEM));
-    }
-    if (copy.length < length) {
+    if (copy.length < length)
         return error_set(error, -EINVAL, "%s: got a byte 0, allowed: %s", path, files[kind].lines);
-    }
     for (char *rest = copy.text, *line; (line = strsep(&rest, "\n")); number++) {
         const char *fault = take_line(kind, line, users);
 
-        if (fault) {
+        if (fault)
             return error_set(error, -EINVAL, "%s:%u: %s", path, number, fault);
-        }
     }
     *ret_users = TAKE(users);
     return 0;
@@ -219,11 +204,30 @@ static char *find_credential(enum users_kind kind)
     return access(path, F_OK) == 0 ? TAKE(path) : NULL;
 }
 
-char *users_path(enum users_kind kind, const struct config *config)
+char *users_default_path(enum users_kind kind, const char *config_path)
+{
+    const char *slash = config_path ? strrchr(config_path, '/') : NULL;
+    char *path;
+
+    if (!config_path || asprintf(&path, "%.*s%s", slash ? (int)(slash + 1 - config_path) : 0,
+                                 config_path, files[kind].key) < 0) {
+        return NULL;
+    }
+    return path;
+}
+
+char *users_path(enum users_kind kind, const struct config *config, const char *config_path)
 {
     const char *named = kind == USERS_PASSWORDS ? config->rtsp.users : config->rtsp.tokens;
+    _cleanup_(cleanup_free) char *path = NULL;
 
-    return named && *named ? strdup(named) : find_credential(kind);
+    if (named && *named)
+        return strdup(named);
+    path = find_credential(kind);
+    if (path || kind == USERS_PASSWORDS)
+        return TAKE(path);
+    path = users_default_path(kind, config_path);
+    return path && access(path, F_OK) == 0 ? TAKE(path) : NULL;
 }
 
 // systemd lets the service's user read a credential by an access list, which shows as the group's

@@ -74,9 +74,13 @@ void users_print(FILE *file, const struct user *user);
 // Wipes them out of memory. Takes NULL.
 void users_free(struct users *users);
 
+// The file beside the configuration at `config_path` that is called as users_key(). The caller
+// frees it; NULL: no memory, or `config_path` is NULL.
+char *users_default_path(enum users_kind kind, const char *config_path);
 // The file that a configuration has: what users_key() names, else the systemd credential of that
-// name (LoadCredential=). The caller frees it; NULL: it has none.
-char *users_path(enum users_kind kind, const struct config *config);
+// name (LoadCredential=), else, of tokens alone, users_default_path() if it is there. The caller
+// frees it; NULL: it has none.
+char *users_path(enum users_kind kind, const struct config *config, const char *config_path);
 
 static inline void cleanup_users(struct users **users)
 {

@@ -79,16 +79,14 @@ static char *find_cache(void)
     if (given && *given == '/') {
         mkdir(given, 0700);
         folder = format("%s/edged", given);
-        if (is_private_folder(folder)) {
+        if (is_private_folder(folder))
             return folder;
-        }
     }
     if (home && *home == '/') {
         mkdir(format("%s/.cache", home), 0700);
         folder = format("%s/.cache/edged", home);
-        if (is_private_folder(folder)) {
+        if (is_private_folder(folder))
             return folder;
-        }
     }
     folder = format("%s/edged-%u", temporary && *temporary == '/' ? temporary : "/tmp",
                     (unsigned)geteuid());
@@ -141,9 +139,8 @@ int main(int argc, char **argv)
     arguments[1] = "--library-path";
     arguments[2] = library_path(root);
     arguments[3] = format("%s/lib/programs/%s", root, name);
-    if (argc > 1) {
+    if (argc > 1)
         memcpy(arguments + 4, argv + 1, (size_t)(argc - 1) * sizeof *argv);
-    }
     set_environment(root);
     execv(loader, arguments);
     fprintf(stderr, "%s: cannot run %s: %s\n", name, loader, strerror(errno));

@@ -108,7 +108,7 @@ class Bed:
 
     def journal(self, lines=60):
         """The last lines of edged's, what it has written until now among them."""
-        return self.run(f"journalctl --sync; journalctl -u edged -n {lines} --no-pager -o short-monotonic")[1]
+        return self.run(f"journalctl --sync; journalctl -u edged -u 'edged-camera@*' -n {lines} --no-pager -o short-monotonic")[1]
 
     def property(self, name):
         return self.check(f"systemctl show -P {name} edged").strip()

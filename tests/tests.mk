@@ -14,7 +14,7 @@ BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 VIEWER_LOAD := $(BUILD)/tests/bench/viewer_load
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 # Stand-ins the tests put in place of a driver or of the camera process.
-FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fakes/v4l2/fake_v4l2.c tests/fakes/board/*.c tests/fakes/disk/*.c tests/fakes/encoder/*.c)) \
+FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fakes/v4l2/fake_v4l2.c tests/fakes/board/*.c tests/fakes/disk/*.c tests/fakes/clock/*.c tests/fakes/encoder/*.c)) \
          $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fakes/camera/fake_camera.c)) \
          $(BUILD)/tests/fakes/cuda/libcuda.so.1 $(BUILD)/tests/fakes/cuda/old/libcuda.so.1 \
          $(BUILD)/tests/fakes/nvmm/libnvbufsurface.so.1.0.0 $(BUILD)/tests/fakes/jetson/fake_jetson.so
@@ -22,18 +22,18 @@ JETSON_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fakes/jetson/*.c)
 # The programs with kernels in name only, for which that driver is enough: no nvcc is needed.
 FAKE_CUDA_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fakes/cuda/*.c))
 # Kernels built for the CPU.
-FAKE_CUDA_KERNELS := $(addprefix $(BUILD)/tests/fakes/cuda/kernels/,$(addsuffix .o,blur/blur canny/canny canny/hysteresis convert/convert \
+FAKE_CUDA_KERNELS := $(addprefix $(BUILD)/tests/fakes/cuda/kernels/,$(addsuffix .o,blur/blur canny/canny canny/hysteresis cells/cells convert/convert \
                        demosaic/demosaic direction/direction flip/flip gpu/point gradient/gradient levels/levels morphology/morphology motion/motion \
                        overlay/mark overlay/overlay))
 FAKE_CUDA_IMAGES := $(BUILD)/tests/fakes/cuda/gpu_images.o
-FAKE_CUDA_PROGRAMS := $(PROGRAMS:$(BUILD)/%=$(BUILD)/tests/fakes/cuda/%)
+FAKE_CUDA_PROGRAMS := $(patsubst $(BUILD)/%,$(BUILD)/tests/fakes/cuda/%,$(filter-out %/edged-mqtt,$(PROGRAMS)))
 # check_gpu with that driver: the kernels' own code, computed by the CPU.
 FAKE_CUDA_CHECK := $(BUILD)/tests/fakes/cuda/check_gpu
 FAKE_CUDA_TESTS := $(foreach test,$(UNIT_TESTS),$(if $(filter test_gpu% test_cuda% test_fake_cuda,$(notdir $(test))),$(test)))
 
 # What the GPU's tests link: edged's computing parts, nothing of GStreamer.
 GPU_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard kernels/*/*.c) capture/nvmm/nvbufsurface.c capture/frame.c capture/frame_pool.c \
-                 capture/letters.c capture/pixel_format.c config/base.c config/multicast_range.c config/redact.c $(addprefix config/schema/schema,.c _kernels.c _network.c _record.c _region.c _view.c))
+                 capture/letters.c capture/pixel_format.c config/base.c config/multicast_range.c config/redact.c $(addprefix config/schema/schema,.c _kernels.c _mqtt.c _network.c _record.c _region.c _view.c))
 GPU_PROGRAMS := $(BUILD)/tests/gpu/check_gpu $(BUILD)/tests/gpu/bench_gpu
 GPU_HELPERS := $(patsubst %.c,$(BUILD)/%.o,$(addprefix tests/gpu/,npp.c pictures.c) $(filter-out %_gpu.c,$(wildcard tests/gpu/check*.c tests/gpu/bench*.c)))
 
@@ -42,13 +42,16 @@ GOLDEN_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/golden/*.c))
 # edged's rows in the tutorials' table.
 TUTORIALS := $(BUILD)/tests/bench/tutorials/edged_edges
 
+# USB cameras of the virtual machine's.
+VM_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/vm/*.c))
+
 # What drives a bundle on a machine with a GPU.
 DAEMON_TESTS := $(BUILD)/tests/gpu/daemon_client $(BUILD)/tests/gpu/faulty/libcuda.so.1
 
-.PHONY: everything check-browser check-unit check-golden check-random check-e2e check-api check-arm64 check-toolkits check-vm check-disk check-fresh check-gpu check-bundle soak \
+.PHONY: everything check-browser check-unit check-golden check-random check-e2e check-api check-connect check-arm64 check-toolkits check-vm check-disk soak-vm check-fresh check-gpu check-bundle soak soak-day \
         bench bench-tutorials bench-gpu asan tsan fuzz fuzz-coverage fuzzers lint lint-deep
 
-everything: $(PROGRAMS) $(UNIT_TESTS) $(FAKES) $(FAKE_CUDA_PROGRAMS) $(GPU_PROGRAMS) $(GOLDEN_PROGRAMS) $(TUTORIALS) $(DAEMON_TESTS) $(FAKE_CUDA_CHECK) ## all programs, those of the tests too
+everything: $(PROGRAMS) $(UNIT_TESTS) $(FAKES) $(FAKE_CUDA_PROGRAMS) $(GPU_PROGRAMS) $(GOLDEN_PROGRAMS) $(TUTORIALS) $(DAEMON_TESTS) $(VM_PROGRAMS) $(FAKE_CUDA_CHECK) ## all programs, those of the tests too
 
 # The GPU's programs only to see that they build.
 check-unit: $(UNIT_TESTS) $(FAKES) $(if $(SANITIZE),,$(GPU_PROGRAMS)) ## every module by itself
@@ -76,6 +79,10 @@ check-arm64: ## everything crossed to arm64 without a warning, unit and golden t
 check-api: $(PROGRAMS) ## what edged answers over HTTP against /openapi.yaml, by schemathesis out of PyPI
 	@EDGED_BUILD='$(abspath $(BUILD))' scripts/check-api
 
+check-connect: $(PROGRAMS) $(FAKES) ## edged in a real Home Assistant out of PyPI, which takes Python 3.13 and 1 GB
+	@tests/connect/install build/connect
+	@EDGED_CONNECT='$(abspath build/connect)' $(PYTEST) tests/connect
+
 # Into build/, whatever BUILD says: the compilers are the same for every build. TOOLKITS="12.6.85" is one.
 check-toolkits: ## the kernels by the device compilers of CUDA 11.7 to 13.0, out of PyPI: no warning, and a table of registers and spills
 	@$(PYTHON) -B tests/gpu/toolkits build/toolkits "$(TOOLKITS)" $(FATBINS:$(BUILD)/%.fatbin=%.cu)
@@ -83,24 +90,34 @@ check-toolkits: ## the kernels by the device compilers of CUDA 11.7 to 13.0, out
 check-vm: $(PROGRAMS) ## real systemd in a container, a real kernel with a camera in a machine
 	@scripts/setup --with beds
 	@scripts/bed-root build/beds
-	@$(PYTEST) -n 2 --dist loadfile tests/systemd tests/vm/test_camera.py
+	@$(PYTEST) -n 2 --dist loadfile tests/systemd tests/vm/test_camera.py tests/vm/test_devices.py
 
 check-disk: $(PROGRAMS) ## in a machine: recordings after power cuts, EDGED_CUTS=40 of them, and on a disk that stalls, fills, fails and goes
 	@scripts/setup --with beds
 	@scripts/bed-root build/beds
 	@$(PYTEST) -n 2 --dist loadfile tests/vm/test_power_cut.py tests/vm/test_bad_disk.py
 
+# The clock of that machine counts its instructions: what else runs here makes it take longer alone.
+soak-vm: HUNG_S = 0
+soak-vm: $(PROGRAMS) $(VM_PROGRAMS) ## in a machine: USB cameras plugged in again and each of vivid's faults, as often as SECONDS=600 allow; half of all pictures lost for so long
+	@scripts/setup --with beds
+	@scripts/bed-root build/beds
+	@EDGED_SOAK_SECONDS=$(SECONDS) $(PYTEST) -n 2 -rP tests/vm/test_comes_back.py $(SOAK)
+
 # Needs the machine for itself. SOAK="-k NAME" gives one test all of the time.
 SECONDS ?= 600
 # Those of tests/unit/stopwatch.h, which hold to promised times here alone.
-CLOCK_TESTS := $(filter $(addprefix %/test_,camera control event_stream gpu gpu_memory gpu_tried gpu_view \
+CLOCK_TESTS := $(filter $(addprefix %/test_,camera control event_stream gpu gpu_memory gpu_tried \
                  rtsp_server source_file source_gstreamer stream supervisor supervisor_gpu),$(UNIT_TESTS))
 soak: HUNG_S = 0
 soak: $(PROGRAMS) $(FAKES) $(FAKE_CUDA_PROGRAMS) $(CLOCK_TESTS) ## lost frames, gaps and promised times for SECONDS=600, by the clock
 	@$(if $(SOAK),,EDGED_BUILD='$(abspath $(BUILD))' EDGED_SOAK_SECONDS=$(SECONDS) scripts/run-unit $(CLOCK_TESTS))
 	@EDGED_SOAK_SECONDS=$(SECONDS) $(PYTEST) -rP tests/soak $(SOAK)
 
-check-fresh: ## make run and make check in fresh roots of Debian 12 and 13, make run and the unit tests on Debian 11 and Ubuntu 20.04; as root
+soak-day: $(PROGRAMS) ## a day on this machine's camera: an hourly line of memory, descriptors and what was lost; SECONDS=3600 PERIOD=600
+	@EDGED_BUILD='$(abspath $(BUILD))' $(PYTHON) -B scripts/soak-day $(if $(filter command%,$(origin SECONDS)),$(SECONDS),86400) $(or $(PERIOD),3600)
+
+check-fresh: ## make run and make check in fresh roots of Debian 12 (also booted) and 13, make run and the unit tests on Debian 11 and Ubuntu 20.04; as root
 	@scripts/setup --with beds
 	@scripts/check-fresh $(RELEASES)
 
@@ -132,6 +149,8 @@ NO_LEAKS := detect_leaks=0:fast_unwind_on_malloc=1
 asan: export LSAN_OPTIONS = suppressions='$(CURDIR)/tests/lsan.supp':print_suppressions=0
 asan: export UBSAN_OPTIONS = print_stacktrace=1
 asan: export EDGED_RANDOM_CASES = 20
+# GLib before 2.76 keeps what it frees by slices, which hides its use from the sanitizer.
+asan: export G_SLICE = always-malloc
 asan: ## AddressSanitizer and UBSan: check-unit, one golden test of each kind, the end-to-end tests marked as hostile
 	@failed=0; \
 	ASAN_OPTIONS=$(ASAN_COMMON):$(LEAKS) $(MAKE) $(ASAN) check-unit || failed=1; \
@@ -202,6 +221,9 @@ $(BUILD)/tests/unit/daemon/test_gpu_tried: private LDFLAGS += -Wl,--wrap=view_fo
 # With libFuzzer's main().
 $(FUZZERS): %: %.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
+
+$(VM_PROGRAMS): %: %.o
+	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^
 
 everything soak bench: $(VIEWER_LOAD)
 $(BENCHES) $(VIEWER_LOAD) $(GOLDEN_PROGRAMS) $(BUILD)/tests/fakes/camera/fake_camera: %: %.o $(LIBRARY)

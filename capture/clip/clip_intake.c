@@ -1,5 +1,6 @@
 #include "capture/clip/clip_intake.h"
 
+#include "capture/clip/exif.h"
 #include "capture/gstreamer/gstreamer_caps.h"
 #include "capture/gstreamer/gstreamer_decoders.h"
 
@@ -7,30 +8,43 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-// What the file system says about the clip, before GStreamer says it less clearly.
-static int check_path(const char *path, struct error *error)
+#define EXIF_END 65536 // bytes of a JPEG in which its EXIF data are
+
+// Reads the orientation of a picture, and what the file system says about the clip, before
+// GStreamer says it less clearly.
+static int read_start(const char *path, struct error *error, enum exif_orientation *ret_orientation)
 {
     _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat status;
 
-    if (fd < 0 || fstat(fd, &status) < 0) {
+    if (fd < 0 || fstat(fd, &status) < 0)
         return error_set(error, -errno, "%s", strerror(errno));
-    }
-    if (!S_ISREG(status.st_mode)) {
+    if (!S_ISREG(status.st_mode))
         return error_set(error, -ENODATA, "is not a file");
-    }
-    return status.st_size > 0 ? 0 : error_set(error, -ENODATA, "is empty");
+    if (status.st_size <= 0)
+        return error_set(error, -ENODATA, "is empty");
+    g_autofree uint8_t *start = g_malloc(EXIF_END);
+    ssize_t length = read(fd, start, EXIF_END);
+
+    if (length < 0)
+        return error_set(error, -errno, "%s", strerror(errno));
+    *ret_orientation = exif_read_jpeg(start, (size_t)length);
+    return 0;
 }
 
-// How the clip tells that its pictures are to be turned or mirrored, as telephones' clips do, and
-// what videoflip calls it. Its demuxer tells before any stream is decoded.
+// How the clip tells that its pictures are to be turned or mirrored, as telephones' clips and
+// pictures do, and what videoflip calls it. A clip's demuxer tells before any stream is decoded; a
+// picture's EXIF data are read from the file, because no decoder does.
 static const struct {
     const char *orientation, *direction;
+    enum exif_orientation exif;
 } turns[] = {
-    {"rotate-90", "90r"},         {"rotate-180", "180"},       {"rotate-270", "90l"},
-    {"flip-rotate-0", "horiz"},   {"flip-rotate-90", "ur-ll"}, {"flip-rotate-180", "vert"},
-    {"flip-rotate-270", "ul-lr"},
+    {"rotate-90", "90r", EXIF_RIGHT_TOP},           {"rotate-180", "180", EXIF_BOTTOM_RIGHT},
+    {"rotate-270", "90l", EXIF_LEFT_BOTTOM},        {"flip-rotate-0", "horiz", EXIF_TOP_RIGHT},
+    {"flip-rotate-90", "ur-ll", EXIF_RIGHT_BOTTOM}, {"flip-rotate-180", "vert", EXIF_BOTTOM_LEFT},
+    {"flip-rotate-270", "ul-lr", EXIF_LEFT_TOP},
 };
 #define DIRECTION "edged-direction" // data of the decoder: one of turns[]
 
@@ -45,9 +59,8 @@ static GstPadProbeReturn note_orientation(GstPad *pad, GstPadProbeInfo *info, gp
         gst_event_parse_tag(event, &tags);
         if (gst_tag_list_get_string(tags, GST_TAG_IMAGE_ORIENTATION, &orientation)) {
             for (size_t i = 0; i < ARRAY_LENGTH(turns); i++) {
-                if (g_str_equal(orientation, turns[i].orientation)) {
+                if (g_str_equal(orientation, turns[i].orientation))
                     g_object_set_data(decoder, DIRECTION, (gpointer)turns[i].direction);
-                }
             }
         }
     }
@@ -65,13 +78,12 @@ static void on_element(GstBin *decoder, GstElement *element, gpointer data)
     GstElementFactory *factory = gst_element_get_factory(element);
 
     (void)data;
-    if (factory && gst_element_factory_list_is_type(factory, GST_ELEMENT_FACTORY_TYPE_DEMUXER)) {
+    if (factory && gst_element_factory_list_is_type(factory, GST_ELEMENT_FACTORY_TYPE_DEMUXER))
         g_signal_connect_object(element, "pad-added", G_CALLBACK(on_demuxed), decoder, 0);
-    }
 }
 
-// What the stream goes into first: what turns its pictures, which is made when the clip is played
-// the first time, or the converter.
+// The first element that the stream goes into: the one that turns its pictures, which is made when
+// the clip is played the first time, or the converter.
 static GstElement *find_first(GstElement *decoder, GstElement *converter)
 {
     const char *direction = g_object_get_data(G_OBJECT(decoder), DIRECTION);
@@ -79,14 +91,12 @@ static GstElement *find_first(GstElement *decoder, GstElement *converter)
     GstElement *turn = gst_bin_get_by_name(pipeline, "turn");
     g_autofree char *launch = NULL;
 
-    if (turn || !direction) {
+    if (turn || !direction)
         return turn ? turn : gst_object_ref(converter);
-    }
     launch = g_strdup_printf("videoconvert ! videoflip video-direction=%s", direction);
     turn = gst_parse_bin_from_description(launch, TRUE, NULL);
-    if (!turn) {
+    if (!turn)
         return gst_object_ref(converter);
-    }
     gst_object_set_name(GST_OBJECT(turn), "turn");
     gst_bin_add(pipeline, turn);
     gst_element_link(turn, converter);
@@ -101,9 +111,8 @@ static void on_stream(GstElement *decoder, GstPad *stream, gpointer converter)
     g_autoptr(GstElement) first = find_first(decoder, converter);
     g_autoptr(GstPad) pad = gst_element_get_static_pad(first, "sink");
 
-    if (!gst_pad_is_linked(pad)) {
+    if (!gst_pad_is_linked(pad))
         gst_pad_link(stream, pad);
-    }
 }
 
 // All streams are there. A file of sound alone may be read to its end before anybody notices that
@@ -113,9 +122,8 @@ static void on_last_stream(GstElement *decoder, gpointer converter)
     g_autoptr(GstPad) pad = gst_element_get_static_pad(converter, "sink");
     g_autoptr(GstElement) turn = gst_bin_get_by_name(GST_BIN(GST_ELEMENT_PARENT(decoder)), "turn");
 
-    if (!turn && !gst_pad_is_linked(pad)) {
+    if (!turn && !gst_pad_is_linked(pad))
         GST_ELEMENT_ERROR(decoder, STREAM, WRONG_TYPE, ("no video"), ("not-linked"));
-    }
 }
 
 // Pictures keep the size of the first: where a clip changes its size midway, the others are scaled
@@ -128,9 +136,8 @@ static GstPadProbeReturn keep_size(GstPad *pad, GstPadProbeInfo *info, gpointer 
     int width, height;
 
     (void)pad;
-    if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS) {
+    if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS)
         return GST_PAD_PROBE_OK;
-    }
     gst_event_parse_caps(event, &caps);
     if (!gst_structure_get(gst_caps_get_structure(caps, 0), "width", G_TYPE_INT, &width, "height",
                            G_TYPE_INT, &height, NULL)) {
@@ -159,18 +166,22 @@ int clip_intake_new(const char *path, const struct pixel_format *format,
     g_autoptr(GstElement) clip = NULL, decoder = NULL, converter = NULL, shape = NULL;
     g_autoptr(GstPad) decoded = NULL, shaped = NULL;
     GstBin *bin;
-    int r = check_path(path, error);
+    enum exif_orientation orientation = EXIF_TOP_LEFT;
+    int r = read_start(path, error, &orientation);
 
     r = r < 0 ? r
               : intake_new("filesrc name=clip ! decodebin name=decoder "
                            "videoconvert name=converter ! " GSTREAMER_SQUARE_PIXELS,
-                           caps, true, environment, error, ret_intake);
-    if (r < 0) {
+                           caps, INTAKE_EVERY, environment, error, ret_intake);
+    if (r < 0)
         return r;
-    }
     bin = GST_BIN(intake_pipeline(*ret_intake));
     clip = gst_bin_get_by_name(bin, "clip");
     decoder = gst_bin_get_by_name(bin, "decoder");
+    for (size_t i = 0; i < ARRAY_LENGTH(turns); i++) {
+        if (turns[i].exif == orientation)
+            g_object_set_data(G_OBJECT(decoder), DIRECTION, (gpointer)turns[i].direction);
+    }
     converter = gst_bin_get_by_name(bin, "converter");
     shape = gst_bin_get_by_name(bin, "shape");
     shaped = gst_element_get_static_pad(shape, "src");

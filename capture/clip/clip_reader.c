@@ -54,9 +54,8 @@ static int take_caps(struct clip_reader *reader, struct error *error)
         layout->range = mode.layout.range;
         layout->colour = mode.layout.colour;
     }
-    if (reader->pool && frame_layout_equal(frame_pool_layout(reader->pool), layout)) {
+    if (reader->pool && frame_layout_equal(frame_pool_layout(reader->pool), layout))
         return 0;
-    }
     frame_pool_unref(TAKE(reader->pool));
     r = frame_pool_new(layout, CLIP_READER_FRAMES, reader->allocator, &reader->pool);
     return r < 0
@@ -72,9 +71,8 @@ static bool has_reached_end(const struct clip_reader *reader)
 
 static int check_end(const struct clip_reader *reader, struct error *error)
 {
-    if (reader->end_ns == 0) {
+    if (reader->end_ns == 0)
         return error_set(error, -ENODATA, "no video in it");
-    }
     if (reader->facts.duration_ns >= 0 && !has_reached_end(reader)) {
         return error_set(error, -ENODATA, "truncated, the video ends after %.1f s of %.1f s",
                          (double)reader->end_ns / (double)NS_PER_S,
@@ -117,9 +115,8 @@ static int start(struct clip_reader *reader, const char *path, struct error *err
 
     gst_init(NULL, NULL); // only the first call does anything
     r = clip_intake_new(path, format, &nothing_lent, error, &reader->intake);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     intake_play(reader->intake);
     r = decode(reader, error);
     if (r > 0 && gst_element_query_duration(intake_pipeline(reader->intake), GST_FORMAT_TIME,
@@ -136,9 +133,8 @@ int clip_reader_new(const char *path, const char *name, bool rgb,
     struct clip_reader *reader = calloc(1, sizeof *reader);
     int r;
 
-    if (!reader) {
+    if (!reader)
         return error_set(error, -ENOMEM, "%s: out of memory", name);
-    }
     reader->allocator = allocator;
     reader->rgb = rgb;
     reader->facts.duration_ns = -1;
@@ -176,9 +172,8 @@ static void stamp(struct clip_reader *reader, struct frame *frame)
                               : period_ns(reader);
     int64_t pts_ns = gstreamer_frame_clip_ns(reader->sample);
 
-    if (pts_ns < 0 || (reader->end_ns > 0 && pts_ns <= reader->pts_ns)) {
+    if (pts_ns < 0 || (reader->end_ns > 0 && pts_ns <= reader->pts_ns))
         pts_ns = reader->end_ns;
-    }
     reader->pts_ns = frame->pts_ns = pts_ns;
     reader->end_ns = pts_ns + duration_ns;
 }
@@ -192,9 +187,8 @@ int clip_reader_next(struct clip_reader *reader, struct error *error, struct fra
         r = gstreamer_frame_copy(reader->sample, reader->pool, &reader->copies, &frame);
         r = r < 0 ? error_set(error, r, "a frame that is smaller than it says") : 1;
     }
-    if (r <= 0) {
+    if (r <= 0)
         return r < 0 ? error_prefix(error, r, "%s", reader->name) : 0;
-    }
     stamp(reader, frame);
     g_clear_pointer(&reader->sample, gst_sample_unref);
     *ret_frame = frame;

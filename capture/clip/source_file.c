@@ -58,9 +58,8 @@ static int open_clip(struct source_file *self, const struct source_environment *
 {
     int r = clip_intake_new(self->path, NULL, environment, error, &self->intake);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     r = intake_open(self->intake, &self->source.mode, error);
     return r == -EPIPE || r == -EINVAL || r == -ETIMEDOUT ? -ENODATA : r;
 }
@@ -73,19 +72,16 @@ static int file_source_open(const struct config_camera *camera,
     struct source_file *self = calloc(1, sizeof *self);
     int r;
 
-    if (!self) {
+    if (!self)
         return error_set(error, -ENOMEM, "clip: out of memory");
-    }
     source = &self->source;
     source->ops = &source_file_ops;
     self->path = strdup(camera->path);
-    if (!self->path) {
+    if (!self->path)
         return error_set(error, -ENOMEM, "clip: out of memory");
-    }
     r = open_clip(self, environment, error);
-    if (r < 0) {
+    if (r < 0)
         return error_prefix(error, r, "clip %s", self->path);
-    }
     if (source->mode.fps_numerator == 0) {
         source->mode.fps_numerator = (unsigned)camera->fps;
         source->mode.fps_denominator = 1;
@@ -151,20 +147,18 @@ static void stamp(struct source_file *self, struct frame *frame)
 
 static int refuse(struct source_file *self, enum intake_event event, struct error *error)
 {
-    if (event == INTAKE_FAILED) {
+    if (event == INTAKE_FAILED)
         intake_failure(self->intake, error);
-    } else {
+    else
         error_set(error, -ENODATA, "not one picture could be decoded");
-    }
     return error_prefix(error, -ENODATA, "clip %s", self->path);
 }
 
 // Plays the clip from its beginning. -ENODATA when no picture came out of it the last time.
 static int begin_anew(struct source_file *self, enum intake_event event, struct error *error)
 {
-    if (self->round_frames == 0 && self->retried) {
+    if (self->round_frames == 0 && self->retried)
         return refuse(self, event, error);
-    }
     self->retried = self->round_frames == 0;
     intake_stop(self->intake);
     play(self);
@@ -185,20 +179,17 @@ static int decode(struct source_file *self, int64_t until_ns, struct error *erro
     enum intake_event event = intake_wait(self->intake, until_ns);
     int r;
 
-    if (event == INTAKE_TIMEOUT) {
+    if (event == INTAKE_TIMEOUT)
         return clock_now_ns() < stuck_ns(self) ? 0 : begin_anew(self, event, error);
-    }
     if (event == INTAKE_SEGMENT_DONE && self->rounds_ahead < ROUNDS_AHEAD_MAX) {
         replay_segment(self);
         return 0;
     }
-    if (event != INTAKE_SAMPLE) {
+    if (event != INTAKE_SAMPLE)
         return begin_anew(self, event, error);
-    }
     r = intake_take(self->intake, &self->source, error, &self->after);
-    if (r < 0) {
+    if (r < 0)
         return r == -EAGAIN ? 0 : error_prefix(error, r, "clip %s", self->path);
-    }
     stamp(self, self->after);
     return 0;
 }
@@ -214,9 +205,8 @@ static void skip_missed(struct source_file *self, int64_t deadline_ns)
         if (!self->after) {
             decode(self, now_ns + self->period_ns, NULL); // tells its error another time
         }
-        if (!self->after) {
+        if (!self->after)
             return;
-        }
         frame_unref(self->next);
         self->next = TAKE(self->after);
         self->source.counters.frames--;
@@ -244,9 +234,8 @@ static bool repeat(struct source_file *self, struct frame **ret_frame)
 {
     struct frame *frame;
 
-    if (clock_now_ns() < repeat_ns(self) || intake_repeat(self->intake, self->shown, &frame) < 0) {
+    if (clock_now_ns() < repeat_ns(self) || intake_repeat(self->intake, self->shown, &frame) < 0)
         return false;
-    }
     self->last_pts_ns = latest(self->last_pts_ns, frame->pts_ns);
     self->source.counters.frames++;
     hand_out(self, frame, ret_frame);
@@ -270,24 +259,21 @@ static int file_source_next(struct source *source, int timeout_ms, struct error 
         int64_t now_ns = clock_now_ns();
         int64_t until_ns = earliest(deadline_ns, repeat_ns(self), now_ns);
 
-        if (!self->next) {
+        if (!self->next)
             self->next = TAKE(self->after);
-        }
         if (self->next && self->next->pts_ns <= now_ns) {
             skip_missed(self, deadline_ns);
             hand_out(self, TAKE(self->next), ret_frame);
             return 0;
         }
-        if (repeat(self, ret_frame)) {
+        if (repeat(self, ret_frame))
             return 0;
-        }
         until_ns = earliest(until_ns, self->next ? self->next->pts_ns : 0, now_ns);
         until_ns = earliest(until_ns, stuck_ns(self), now_ns);
-        if (!self->after) {
+        if (!self->after)
             r = decode(self, until_ns, error);
-        } else {
+        else
             clock_sleep_until_ns(until_ns);
-        }
     } while (r == 0 && clock_now_ns() < deadline_ns);
     return r < 0 ? r : -EAGAIN;
 }

@@ -31,9 +31,8 @@ static void append(GstCaps *caps, const struct pixel_format *format, int width, 
         gst_structure_set(structure, "width", G_TYPE_INT, width, "height", G_TYPE_INT, height,
                           NULL);
     }
-    if (fps > 0) {
+    if (fps > 0)
         gst_structure_set(structure, "framerate", GST_TYPE_FRACTION, fps, 1, NULL);
-    }
     gst_caps_append_structure(caps, structure);
 }
 
@@ -42,9 +41,8 @@ GstCaps *gstreamer_caps_new(const struct pixel_format *format, int width, int he
     GstCaps *caps = gst_caps_new_empty();
 
     if (width > 0) {
-        if (!format) {
+        if (!format)
             append(caps, pixel_format_by_name("NV12"), width, height, fps);
-        }
         append(caps, format, width, height, fps);
         append(caps, format, width, height, 0);
     }
@@ -52,8 +50,8 @@ GstCaps *gstreamer_caps_new(const struct pixel_format *format, int width, int he
     return caps;
 }
 
-// What GStreamer calls primaries, transfer functions and matrices, in H.273's numbers; those of
-// later releases than 1.16 are the same in all that have them. Others are unspecified.
+// GStreamer's primaries, transfer functions and matrices in H.273's numbers; those of later
+// releases than 1.16 are the same in all that have them. Others are unspecified.
 #define UNSPECIFIED COLOUR_UNSPECIFIED
 static const uint8_t primaries[] = {UNSPECIFIED, 1, 4, 5, 6, 7, 8, 9, UNSPECIFIED, 10, 11, 12, 22};
 static const uint8_t transfers[] = {UNSPECIFIED, 8,  UNSPECIFIED, UNSPECIFIED, 4,  1,  7,  13, 5,
@@ -65,16 +63,16 @@ static uint32_t number_of(const uint8_t *table, size_t length, unsigned index)
     return index < length ? table[index] : UNSPECIFIED;
 }
 
-// What the caps say of range and colour; gst_video_info_from_caps() makes up what they do not say.
+// Reads range and colour from the caps; gst_video_info_from_caps() makes up the ones that are
+// missing there.
 static void read_colour(const GstCaps *caps, struct frame_layout *layout)
 {
     const gchar *text = gst_structure_get_string(gst_caps_get_structure(caps, 0), "colorimetry");
     GstVideoColorimetry said;
     struct frame_colour colour;
 
-    if (!text || !gst_video_colorimetry_from_string(&said, text)) {
+    if (!text || !gst_video_colorimetry_from_string(&said, text))
         return;
-    }
     if (said.range != GST_VIDEO_COLOR_RANGE_UNKNOWN) {
         layout->range =
             said.range == GST_VIDEO_COLOR_RANGE_0_255 ? FRAME_RANGE_FULL : FRAME_RANGE_LIMITED;
@@ -82,9 +80,8 @@ static void read_colour(const GstCaps *caps, struct frame_layout *layout)
     colour.primaries = number_of(primaries, ARRAY_LENGTH(primaries), said.primaries);
     colour.transfer = number_of(transfers, ARRAY_LENGTH(transfers), said.transfer);
     colour.matrix = number_of(matrices, ARRAY_LENGTH(matrices), said.matrix);
-    if ((colour.matrix == COLOUR_RGB) != (layout->format->luma_step == 0)) {
+    if ((colour.matrix == COLOUR_RGB) != (layout->format->luma_step == 0))
         colour.matrix = UNSPECIFIED;
-    }
     layout->colour = frame_colour_complete(colour, layout->colour);
 }
 
@@ -93,13 +90,11 @@ int gstreamer_caps_read(const GstCaps *caps, struct source_mode *mode)
     const struct pixel_format *format;
     GstVideoInfo info;
 
-    if (!gst_video_info_from_caps(&info, caps)) {
+    if (!gst_video_info_from_caps(&info, caps))
         return -ENOTSUP;
-    }
     format = pixel_format_by_gst_name(GST_VIDEO_INFO_NAME(&info));
-    if (!format) {
+    if (!format)
         return -ENOTSUP;
-    }
     frame_layout_init(&mode->layout, format, (uint32_t)info.width, (uint32_t)info.height, 1);
     for (unsigned i = 0; i < format->plane_count; i++) {
         mode->layout.planes[i].offset = info.offset[i];
@@ -116,9 +111,8 @@ int gstreamer_caps_read(const GstCaps *caps, struct source_mode *mode)
 static unsigned index_of(const uint8_t *table, size_t length, uint32_t number)
 {
     for (unsigned i = 1; i < length; i++) {
-        if (table[i] == number && number != UNSPECIFIED) {
+        if (table[i] == number && number != UNSPECIFIED)
             return i;
-        }
     }
     return 0;
 }

@@ -2,6 +2,7 @@
 
 #include <gst/video/video.h>
 #include <stdbool.h>
+#include <string.h>
 
 // decodebin's GstAutoplugSelectResult, which no header has.
 enum autoplug_select { AUTOPLUG_SELECT_TRY, AUTOPLUG_SELECT_EXPOSE, AUTOPLUG_SELECT_SKIP };
@@ -25,14 +26,62 @@ static bool wants_whole_file(GstElementFactory *factory, const GstCaps *caps)
            (g_str_equal(media, "image/bmp") || g_str_equal(media, "image/tiff"));
 }
 
+// Whether another decoder than that one may take the stream.
+static bool has_other(GstElementFactory *factory, const GstCaps *caps)
+{
+    GList *decoders = gst_element_factory_list_get_elements(
+        GST_ELEMENT_FACTORY_TYPE_DECODER | GST_ELEMENT_FACTORY_TYPE_MEDIA_VIDEO, GST_RANK_MARGINAL);
+    GList *fitting = gst_element_factory_list_filter(decoders, caps, GST_PAD_SINK, FALSE);
+    bool has = false;
+
+    for (GList *item = fitting; item; item = item->next)
+        has |= item->data != factory && !leaves_device_memory(item->data);
+    gst_plugin_feature_list_free(fitting);
+    gst_plugin_feature_list_free(decoders);
+    return has;
+}
+
+// libde265dec announces 8 bits for pictures of 10 and writes past their end. openh264dec was made
+// for the baseline profiles; it decodes others with small errors, for which it is the last resort.
+static bool is_wrong(GstElementFactory *factory, const GstCaps *caps)
+{
+    const char *name = GST_OBJECT_NAME(factory);
+    const char *profile = gst_structure_get_string(gst_caps_get_structure(caps, 0), "profile");
+
+    if (g_str_equal(name, "openh264dec"))
+        return !(profile && strstr(profile, "baseline")) && has_other(factory, caps);
+    return g_str_equal(name, "libde265dec");
+}
+
 static int on_select(GstElement *decodebin, GstPad *stream, GstCaps *caps,
                      GstElementFactory *factory, gpointer data)
 {
     (void)decodebin;
     (void)stream;
     (void)data;
-    return leaves_device_memory(factory) || wants_whole_file(factory, caps) ? AUTOPLUG_SELECT_SKIP
-                                                                            : AUTOPLUG_SELECT_TRY;
+    return leaves_device_memory(factory) || wants_whole_file(factory, caps) ||
+                   is_wrong(factory, caps)
+               ? AUTOPLUG_SELECT_SKIP
+               : AUTOPLUG_SELECT_TRY;
+}
+
+static void on_unknown(GstElement *decodebin, GstPad *stream, GstCaps *caps, gpointer data)
+{
+    static const char *const in_good[] = {"image/jpeg", "image/png", "video/x-vp8", "video/x-vp9"};
+    const char *media = gst_structure_get_name(gst_caps_get_structure(caps, 0));
+    bool good = false;
+
+    (void)stream;
+    (void)data;
+    for (size_t i = 0; i < G_N_ELEMENTS(in_good); i++)
+        good |= g_str_equal(media, in_good[i]);
+    if (g_str_has_prefix(media, "video/") || g_str_has_prefix(media, "image/")) {
+        GST_ELEMENT_ERROR(decodebin, STREAM, CODEC_NOT_FOUND,
+                          ("no decoder for %s is installed that edged can use: install the package "
+                           "gstreamer1.0-%s",
+                           media, good ? "plugins-good" : "libav"),
+                          (NULL));
+    }
 }
 
 // decodebin never takes it by itself, for it has no rank.
@@ -40,9 +89,8 @@ static void allow_gdk_pixbuf(void)
 {
     g_autoptr(GstElementFactory) factory = gst_element_factory_find("gdkpixbufdec");
 
-    if (factory) {
+    if (factory)
         gst_plugin_feature_set_rank(GST_PLUGIN_FEATURE(factory), GST_RANK_MARGINAL);
-    }
 }
 
 // The same caps without a range; NULL where they have none.
@@ -53,9 +101,8 @@ static GstCaps *drop_range(const GstCaps *caps)
     GstVideoColorimetry said;
     GstCaps *dropped;
 
-    if (!text || !gst_video_colorimetry_from_string(&said, text)) {
+    if (!text || !gst_video_colorimetry_from_string(&said, text))
         return NULL;
-    }
     unknown = g_strdup_printf("%d:%d:%d:%d", GST_VIDEO_COLOR_RANGE_UNKNOWN, said.matrix,
                               said.transfer, said.primaries);
     dropped = gst_caps_copy(caps);
@@ -71,9 +118,8 @@ static GstPadProbeReturn on_event(GstPad *pad, GstPadProbeInfo *info, gpointer d
 
     (void)pad;
     (void)data;
-    if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS) {
+    if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS)
         return GST_PAD_PROBE_OK;
-    }
     gst_event_parse_caps(event, &caps);
     dropped = drop_range(caps);
     if (dropped) {
@@ -119,12 +165,10 @@ static void on_element(GstBin *decodebin, GstElement *element, gpointer data)
 
     (void)decodebin;
     (void)data;
-    if (factory && g_str_equal(GST_OBJECT_NAME(factory), "qtdemux")) {
+    if (factory && g_str_equal(GST_OBJECT_NAME(factory), "qtdemux"))
         g_signal_connect(element, "pad-added", G_CALLBACK(on_stream), NULL);
-    }
-    if (factory && g_str_has_prefix(GST_OBJECT_NAME(factory), "avdemux_")) {
+    if (factory && g_str_has_prefix(GST_OBJECT_NAME(factory), "avdemux_"))
         end_libav_demuxer(element);
-    }
 }
 
 void gstreamer_decoders_choose(GstElement *decodebin)
@@ -132,15 +176,15 @@ void gstreamer_decoders_choose(GstElement *decodebin)
     allow_gdk_pixbuf();
     g_signal_connect(decodebin, "element-added", G_CALLBACK(on_element), NULL);
     g_signal_connect(decodebin, "autoplug-select", G_CALLBACK(on_select), NULL);
+    g_signal_connect(decodebin, "unknown-type", G_CALLBACK(on_unknown), NULL);
 }
 
 static void be_exact(GstElement *element)
 {
     const GstElementFactory *factory = gst_element_get_factory(element);
 
-    if (factory && g_str_equal(GST_OBJECT_NAME(factory), "jpegdec")) {
+    if (factory && g_str_equal(GST_OBJECT_NAME(factory), "jpegdec"))
         gst_util_set_object_arg(G_OBJECT(element), "idct-method", "islow");
-    }
 }
 
 static void on_deep_element(GstBin *pipeline, GstBin *bin, GstElement *element, gpointer data)

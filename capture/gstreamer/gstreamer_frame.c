@@ -47,9 +47,8 @@ int64_t gstreamer_frame_pts(GstSample *sample, int64_t base_time_ns, int64_t fal
     const GstBuffer *buffer = gst_sample_get_buffer(sample);
     GstClockTime running;
 
-    if (!GST_BUFFER_PTS_IS_VALID(buffer)) {
+    if (!GST_BUFFER_PTS_IS_VALID(buffer))
         return fallback_ns;
-    }
     running = gst_segment_to_running_time(gst_sample_get_segment(sample), GST_FORMAT_TIME,
                                           GST_BUFFER_PTS(buffer));
     return GST_CLOCK_TIME_IS_VALID(running) ? base_time_ns + (int64_t)running : fallback_ns;

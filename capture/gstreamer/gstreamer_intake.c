@@ -16,6 +16,11 @@
 
 #define REPLAY_TIMEOUT_NS NS_PER_S
 #define SINK "edged_sink"
+// Between two pictures that come in order.
+#define STEP_LEAST_NS (100 * NS_PER_US)
+#define QUEUE_BYTES (64u << 20)
+// Of a pool, for upstream to write into, and for the lane.
+#define FRAMES_TO_SPARE (GSTREAMER_POOL_FRAMES / 2)
 
 struct intake {
     const struct source_environment *environment; // not owned
@@ -25,17 +30,14 @@ struct intake {
     struct frame_pool *copy_frames; // owned reference; made for the first copy, lane only
     struct gstreamer_surfaces *surfaces; // owned; NULL: samples lie in plain memory
     bool surface_failed;                 // one could not be adopted; lane only
+    int64_t pts_ns;                      // of the last frame; lane only
     bool live;
-    bool in_order; // each sample waits until the one before it has been taken
     pthread_mutex_t lock;
     pthread_cond_t changed;
     // From here on guarded by `lock`.
     struct frame_pool *frames; // owned reference; what upstream writes into
     GstCaps *preroll_caps;     // owned reference
-    GstSample *sample;         // owned; the newest, NULL once taken
-    int64_t grabbed_ns;
-    uint64_t arrived;  // samples so far
-    uint64_t replaced; // of them, before they were taken; since it was counted last
+    struct sample_queue queue;
     bool segment_done, eos, failed, failed_to_negotiate, unauthorized, no_way_to_log_in;
     bool stopping;      // no sample waits any more
     unsigned replaying; // threads that ask for the segment to be played again
@@ -57,28 +59,35 @@ static GstFlowReturn on_preroll(GstAppSink *sink, gpointer data)
     return GST_FLOW_OK;
 }
 
-static GstFlowReturn on_sample(GstAppSink *sink, gpointer data)
+static bool wait_changed(struct intake *intake, int64_t deadline_ns)
 {
-    struct intake *intake = data;
-    GstSample *sample = gst_app_sink_try_pull_sample(sink, 0), *older;
+    struct timespec until = {deadline_ns / NS_PER_S, deadline_ns % NS_PER_S};
 
-    if (!sample) {
-        return GST_FLOW_OK;
-    }
+    return pthread_cond_timedwait(&intake->changed, &intake->lock, &until) == 0;
+}
+
+static void add_sample(struct intake *intake, GstSample *sample)
+{
+    struct sample_queue *queue = &intake->queue;
+    GstSample *gone[SAMPLE_QUEUE_MAX];
+    unsigned gone_count;
+
     pthread_mutex_lock(&intake->lock);
-    while (intake->in_order && intake->sample && !intake->stopping) {
-        pthread_cond_wait(&intake->changed, &intake->lock);
-    }
-    older = intake->sample;
-    intake->sample = sample;
-    intake->grabbed_ns = clock_now_ns();
-    intake->arrived++;
-    intake->replaced += older != NULL;
+    while (sample_queue_is_closed(queue) && !intake->stopping)
+        wait_changed(intake, sample_queue_in_order_until_ns(queue));
+    gone_count = sample_queue_add(queue, sample, gone);
     pthread_cond_broadcast(&intake->changed);
     pthread_mutex_unlock(&intake->lock);
-    if (older) {
-        gst_sample_unref(older);
-    }
+    for (unsigned i = 0; i < gone_count; i++)
+        gst_sample_unref(gone[i]);
+}
+
+static GstFlowReturn on_sample(GstAppSink *sink, gpointer data)
+{
+    GstSample *sample = gst_app_sink_try_pull_sample(sink, 0);
+
+    if (sample)
+        add_sample(data, sample);
     return GST_FLOW_OK;
 }
 
@@ -107,9 +116,8 @@ static void note_failure(struct intake *intake, GstMessage *message)
 
     gst_message_parse_error(message, &cause, &debug);
     details = debug ? strchr(debug, '\n') : NULL;
-    if (details) {
+    if (details)
         g_strdelimit(++details, "\n", ' ');
-    }
     unauthorized = g_error_matches(cause, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_AUTHORIZED);
     no_way_to_log_in = details && strstr(details, "No supported authentication protocol");
     if (!intake->failed && !(intake->no_way_to_log_in && unauthorized)) {
@@ -133,13 +141,18 @@ static GstBusSyncReply on_message(GstBus *bus, GstMessage *message, gpointer dat
     (void)bus;
     pthread_mutex_lock(&intake->lock);
     intake->segment_done |= GST_MESSAGE_TYPE(message) == GST_MESSAGE_SEGMENT_DONE;
-    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
+    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR)
         note_failure(intake, message);
-    }
     pthread_cond_broadcast(&intake->changed);
     pthread_mutex_unlock(&intake->lock);
     gst_message_unref(message);
     return GST_BUS_DROP;
+}
+
+// The bytes of frames that may wait.
+static size_t queue_bytes(const struct intake *intake)
+{
+    return intake->queue.order == INTAKE_QUEUED ? QUEUE_BYTES : 0;
 }
 
 static GstPadProbeReturn on_query(GstPad *pad, GstPadProbeInfo *info, gpointer data)
@@ -154,7 +167,8 @@ static GstPadProbeReturn on_query(GstPad *pad, GstPadProbeInfo *info, gpointer d
         return GST_PAD_PROBE_OK;
     }
     pthread_mutex_lock(&intake->lock);
-    answered = gstreamer_pool_offer(query, intake->environment->allocator, &intake->frames);
+    answered = gstreamer_pool_offer(query, intake->environment->allocator, queue_bytes(intake),
+                                    &intake->frames);
     pthread_mutex_unlock(&intake->lock);
     return answered ? GST_PAD_PROBE_HANDLED : GST_PAD_PROBE_OK;
 }
@@ -184,8 +198,8 @@ static int parse(struct intake *intake, const char *fragment, const GstCaps *cap
     g_autofree gchar *text =
         g_strdup_printf("%s ! appsink name=" SINK " enable-last-sample=false max-buffers=1 "
                         "drop=%s sync=%s caps=\"%s\"",
-                        fragment, intake->in_order ? "false" : "true",
-                        intake->in_order ? "false" : "true", caps_text);
+                        fragment, intake->queue.order == INTAKE_EVERY ? "false" : "true",
+                        intake->queue.order == INTAKE_EVERY ? "false" : "true", caps_text);
     g_autoptr(GError) problem = NULL;
 
     intake->pipeline = gst_parse_launch_full(text, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &problem);
@@ -194,41 +208,32 @@ static int parse(struct intake *intake, const char *fragment, const GstCaps *cap
         return error_set(error, -EINVAL, "%s", problem->message);
     }
     gst_object_ref_sink(intake->pipeline);
-    if (GST_IS_PIPELINE(intake->pipeline)) {
+    if (GST_IS_PIPELINE(intake->pipeline))
         intake->sink = gst_bin_get_by_name(GST_BIN(intake->pipeline), SINK);
-    }
     return intake->sink ? 0 : error_set(error, -EINVAL, "it has no open end to take frames from");
 }
 
-int intake_new(const char *fragment, const GstCaps *caps, bool in_order,
+int intake_new(const char *fragment, const GstCaps *caps, enum intake_order order,
                const struct source_environment *environment, struct error *error,
                struct intake **ret_intake)
 {
     _cleanup_(cleanup_intake) struct intake *intake = calloc(1, sizeof *intake);
     int r;
 
-    if (!intake) {
+    if (!intake)
         return error_set(error, -ENOMEM, "out of memory");
-    }
     intake->environment = environment;
-    intake->in_order = in_order;
+    intake->queue.order = order;
+    intake->queue.room = 1;
     pthread_mutex_init(&intake->lock, NULL);
     condition_init(&intake->changed);
     r = parse(intake, fragment, caps, error);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     gstreamer_decoders_be_exact(GST_BIN(intake->pipeline));
     connect_pipeline(intake);
     *ret_intake = TAKE(intake);
     return 0;
-}
-
-static bool wait_changed(struct intake *intake, int64_t deadline_ns)
-{
-    struct timespec until = {deadline_ns / NS_PER_S, deadline_ns % NS_PER_S};
-
-    return pthread_cond_timedwait(&intake->changed, &intake->lock, &until) == 0;
 }
 
 static void wait_until_replayed(struct intake *intake, int64_t deadline_ns)
@@ -279,28 +284,25 @@ static void stop(struct intake *intake, GstState state)
     intake->stopping = true;
     pthread_cond_broadcast(&intake->changed);
     pthread_mutex_unlock(&intake->lock);
-    if (intake->pipeline && intake->in_order) {
+    if (intake->pipeline && intake->queue.order == INTAKE_EVERY)
         flush_queues(intake->pipeline);
-    }
     wait_until_replayed(intake, clock_now_ns() + REPLAY_TIMEOUT_NS);
-    if (intake->pipeline) {
+    if (intake->pipeline)
         gst_element_set_state(intake->pipeline, state);
-    }
     wait_until_replayed(intake, INT64_MAX);
 }
 
 void intake_free(struct intake *intake)
 {
-    if (!intake) {
+    if (!intake)
         return;
-    }
     gstreamer_surfaces_end(intake->surfaces);
     stop(intake, GST_STATE_NULL);
     if (intake->sink) {
         // It has kept the last sample, and a thread of GStreamer's may hold the pipeline yet.
         gst_bin_remove(GST_BIN(intake->pipeline), intake->sink);
     }
-    g_clear_pointer(&intake->sample, gst_sample_unref);
+    sample_queue_clear(&intake->queue);
     gst_caps_replace(&intake->preroll_caps, NULL);
     gst_caps_replace(&intake->caps, NULL);
     gst_clear_object(&intake->sink);
@@ -323,12 +325,10 @@ static enum intake_event take_event(struct intake *intake)
         intake->segment_done = false;
         return INTAKE_SEGMENT_DONE;
     }
-    if (intake->sample) {
+    if (intake->queue.count > 0)
         return INTAKE_SAMPLE;
-    }
-    if (intake->failed) {
+    if (intake->failed)
         return INTAKE_FAILED;
-    }
     return intake->eos ? INTAKE_EOS : INTAKE_TIMEOUT;
 }
 
@@ -337,11 +337,23 @@ enum intake_event intake_wait(struct intake *intake, int64_t deadline_ns)
     enum intake_event event;
 
     pthread_mutex_lock(&intake->lock);
+    if (intake->queue.count == 0)
+        intake->queue.drained_ns = clock_now_ns();
     do {
         event = take_event(intake);
     } while (event == INTAKE_TIMEOUT && wait_changed(intake, deadline_ns));
     pthread_mutex_unlock(&intake->lock);
     return event;
+}
+
+int64_t intake_in_order_until_ns(struct intake *intake)
+{
+    int64_t until_ns;
+
+    pthread_mutex_lock(&intake->lock);
+    until_ns = sample_queue_in_order_until_ns(&intake->queue);
+    pthread_mutex_unlock(&intake->lock);
+    return until_ns;
 }
 
 int intake_failure(struct intake *intake, struct error *error)
@@ -373,15 +385,20 @@ static int wait_for_caps(struct intake *intake, struct error *error, GstCaps **r
     eos = intake->eos;
     *ret_caps = intake->preroll_caps ? gst_caps_ref(intake->preroll_caps) : NULL;
     pthread_mutex_unlock(&intake->lock);
-    if (*ret_caps) {
+    if (*ret_caps)
         return 0;
-    }
-    if (failed) {
+    if (failed)
         return intake_failure(intake, error);
-    }
     return eos ? error_set(error, -ENODATA, "it ended before the first picture")
                : error_set(error, -ETIMEDOUT, "it delivered nothing within %d s",
                            (int)(INTAKE_OPEN_TIMEOUT_NS / NS_PER_S));
+}
+
+static void make_queue(struct intake *intake, size_t frame_bytes)
+{
+    pthread_mutex_lock(&intake->lock);
+    intake->queue.room = gstreamer_pool_count(frame_bytes, queue_bytes(intake)) - FRAMES_TO_SPARE;
+    pthread_mutex_unlock(&intake->lock);
 }
 
 int intake_open(struct intake *intake, struct source_mode *mode, struct error *error)
@@ -400,13 +417,13 @@ int intake_open(struct intake *intake, struct source_mode *mode, struct error *e
         break; // a failure is on the bus
     }
     r = wait_for_caps(intake, error, &caps);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
-    if (gstreamer_caps_read(caps, mode) < 0) {
+    if (gstreamer_caps_read(caps, mode) < 0)
         return error_set(error, -EINVAL, "no video comes out in a format edged knows");
-    }
     gst_caps_replace(&intake->caps, caps);
+    if (intake->queue.order == INTAKE_QUEUED)
+        make_queue(intake, mode->layout.size);
     return 0;
 }
 
@@ -420,12 +437,14 @@ bool intake_has_square_pixels(const struct intake *intake)
 void intake_play(struct intake *intake)
 {
     pthread_mutex_lock(&intake->lock);
-    g_clear_pointer(&intake->sample, gst_sample_unref);
-    intake->replaced = 0;
+    if (intake->queue.order != INTAKE_HELD)
+        sample_queue_clear(&intake->queue);
+    intake->queue.replaced = 0;
+    intake->queue.drained_ns = clock_now_ns();
+    pthread_cond_broadcast(&intake->changed);
     pthread_mutex_unlock(&intake->lock);
-    if (!intake->live) {
+    if (!intake->live)
         gst_element_set_state(intake->pipeline, GST_STATE_PLAYING);
-    }
 }
 
 void intake_stop(struct intake *intake)
@@ -488,7 +507,7 @@ static GstSample *wait_for_sample(struct intake *intake)
 
     if (intake_wait(intake, clock_now_ns() + INTAKE_OPEN_TIMEOUT_NS) == INTAKE_SAMPLE) {
         pthread_mutex_lock(&intake->lock);
-        sample = intake->sample ? gst_sample_ref(intake->sample) : NULL;
+        sample = intake->queue.count > 0 ? gst_sample_ref(intake->queue.arrivals[0].sample) : NULL;
         pthread_mutex_unlock(&intake->lock);
     }
     return sample;
@@ -532,17 +551,15 @@ static int check_caps(struct intake *intake, GstCaps *caps, struct source_mode *
         return 0;
     }
     bool known = gstreamer_caps_read(caps, &now) == 0;
-    if (first && !known) {
+    if (first && !known)
         return error_set(error, -EPIPE, "no video comes out in a format edged knows");
-    }
     if (!first && (intake->surfaces || !known || !frame_layout_equal(&now.layout, &mode->layout))) {
         g_autofree gchar *text = gst_caps_to_string(caps);
 
         return error_set(error, -EPIPE, "the pictures changed to %s", text);
     }
-    if (first) {
+    if (first)
         mode->layout = now.layout;
-    }
     if (first && now.fps_numerator) {
         mode->fps_numerator = now.fps_numerator;
         mode->fps_denominator = now.fps_denominator;
@@ -554,9 +571,8 @@ static int check_caps(struct intake *intake, GstCaps *caps, struct source_mode *
 // Copies have frames of their own: with a queue upstream, the lent ones may all be waiting there.
 static int make_copy_frames(struct intake *intake, const struct frame_layout *layout)
 {
-    if (intake->copy_frames) {
+    if (intake->copy_frames)
         return 0;
-    }
     return frame_pool_new(layout, GSTREAMER_POOL_FRAMES, intake->environment->allocator,
                           &intake->copy_frames) < 0
                ? -ENOMEM
@@ -570,12 +586,10 @@ static int make_frame(struct intake *intake, GstSample *sample, struct source *s
     struct frame *frame;
     int r = check_caps(intake, gst_sample_get_caps(sample), &source->mode, error);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
-    if (GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_CORRUPTED)) {
+    if (GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_CORRUPTED))
         return -EBADMSG;
-    }
     if (intake->surfaces) {
         r = gstreamer_surfaces_take(intake->surfaces, buffer, &source->mode.layout, error,
                                     ret_frame);
@@ -593,43 +607,52 @@ static int make_frame(struct intake *intake, GstSample *sample, struct source *s
                                         ret_frame);
 }
 
-static int64_t capture_time(const struct intake *intake, GstSample *sample, int64_t grabbed_ns)
+// The fit of a camera's clock to ours may set it back, and rtspsrc in a pipeline dates what comes
+// in a burst ahead.
+static int64_t capture_time(struct intake *intake, GstSample *sample, int64_t grabbed_ns)
 {
-    int64_t base_ns = (int64_t)gst_element_get_base_time(intake->pipeline);
+    int64_t base_ns = (int64_t)gst_element_get_base_time(intake->pipeline), pts_ns;
 
-    return intake->in_order ? gstreamer_frame_clip_ns(sample)
-                            : gstreamer_frame_pts(sample, base_ns, grabbed_ns);
+    if (intake->queue.order == INTAKE_EVERY)
+        return gstreamer_frame_clip_ns(sample);
+    pts_ns = gstreamer_frame_pts(sample, base_ns, grabbed_ns);
+    if (intake->queue.order != INTAKE_NEWEST)
+        pts_ns = MAX(MIN(pts_ns, grabbed_ns), intake->pts_ns + STEP_LEAST_NS);
+    intake->pts_ns = pts_ns;
+    return pts_ns;
+}
+
+static struct arrival take_arrival(struct intake *intake, uint64_t *ret_replaced)
+{
+    struct arrival arrival;
+
+    pthread_mutex_lock(&intake->lock);
+    arrival = sample_queue_take(&intake->queue);
+    *ret_replaced = intake->queue.replaced;
+    intake->queue.replaced = 0;
+    pthread_cond_broadcast(&intake->changed);
+    pthread_mutex_unlock(&intake->lock);
+    return arrival;
 }
 
 int intake_take(struct intake *intake, struct source *source, struct error *error,
                 struct frame **ret_frame)
 {
-    g_autoptr(GstSample) sample = NULL;
+    uint64_t replaced;
+    const struct arrival arrival = take_arrival(intake, &replaced);
+    g_autoptr(GstSample) sample = arrival.sample;
     struct frame *frame;
-    int64_t grabbed_ns;
-    uint64_t sequence;
-    int r;
+    int r = make_frame(intake, sample, source, error, &frame);
 
-    pthread_mutex_lock(&intake->lock);
-    sample = TAKE(intake->sample);
-    pthread_cond_broadcast(&intake->changed);
-    grabbed_ns = intake->grabbed_ns;
-    sequence = intake->arrived - 1;
-    source->counters.dropped += intake->replaced;
-    intake->replaced = 0;
-    pthread_mutex_unlock(&intake->lock);
-    r = make_frame(intake, sample, source, error, &frame);
-    if (r == -ENOBUFS || r == -EBADMSG) {
-        source->counters.dropped += r == -ENOBUFS;
-        source->counters.corrupted += r == -EBADMSG;
+    source->counters.dropped += replaced + (r == -ENOBUFS);
+    source->counters.corrupted += r == -EBADMSG;
+    if (r == -ENOBUFS || r == -EBADMSG)
         return -EAGAIN;
-    }
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
-    frame->pts_ns = capture_time(intake, sample, grabbed_ns);
-    frame->grabbed_ns = grabbed_ns;
-    frame->sequence = sequence;
+    frame->pts_ns = capture_time(intake, sample, arrival.grabbed_ns);
+    frame->grabbed_ns = arrival.grabbed_ns;
+    frame->sequence = arrival.sequence;
     source->counters.frames++;
     *ret_frame = frame;
     return 0;
@@ -637,13 +660,9 @@ int intake_take(struct intake *intake, struct source *source, struct error *erro
 
 GstSample *intake_take_sample(struct intake *intake)
 {
-    GstSample *sample;
+    uint64_t replaced;
 
-    pthread_mutex_lock(&intake->lock);
-    sample = TAKE(intake->sample);
-    pthread_cond_broadcast(&intake->changed);
-    pthread_mutex_unlock(&intake->lock);
-    return sample;
+    return take_arrival(intake, &replaced).sample;
 }
 
 int intake_repeat(struct intake *intake, const struct frame *shown, struct frame **ret_frame)
@@ -651,13 +670,11 @@ int intake_repeat(struct intake *intake, const struct frame *shown, struct frame
     struct frame *frame;
     int r = make_copy_frames(intake, &shown->layout);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     frame = frame_pool_take(intake->copy_frames);
-    if (!frame) {
+    if (!frame)
         return -ENOBUFS;
-    }
     copies_copy_frame(intake->environment->copies, COPY_CLIP_PAUSE, frame, &shown->layout,
                       shown->data);
     frame->pts_ns = frame->grabbed_ns = clock_now_ns();

@@ -1,13 +1,13 @@
-// A GStreamer pipeline that ends in edged: shared by the gstreamer and the file source.
+// A GStreamer pipeline that ends in edged: shared by all sources that have one.
 //
-// The pipeline's streaming threads put the newest sample and what the bus says into a mailbox of
-// one place; the lane thread waits on it. The intake answers upstream's ALLOCATION query with a
-// pool over our frames. All functions are for the lane thread.
+// The pipeline's streaming threads put samples and what the bus says into a queue; the lane thread
+// waits on it. The intake answers upstream's ALLOCATION query with a pool over our frames. All
+// functions are for the lane thread.
 //
-// A pipeline that reads a file may be taken from in order instead: then each sample waits until the
-// one before it has been taken, and whoever takes them keeps the time.
+// How many samples may wait, and what becomes of more, is the order of the queue (sample_queue.h).
 #pragma once
 
+#include "capture/gstreamer/sample_queue.h"
 #include "capture/source.h"
 
 #include <gst/gst.h>
@@ -16,7 +16,7 @@
 
 struct intake;
 
-// What a wait ended with. A sample comes before the end or the failure that followed it.
+// The end of a wait. A sample comes before the end or the failure that followed it.
 enum intake_event {
     INTAKE_TIMEOUT,
     INTAKE_SAMPLE,
@@ -28,7 +28,7 @@ enum intake_event {
 // Parses `fragment` and appends the sink, which takes `caps` (not kept). The environment must
 // outlive the intake; without an allocator in it, frames are not lent. -EINVAL with the parser's
 // text, -ENOMEM.
-int intake_new(const char *fragment, const GstCaps *caps, bool in_order,
+int intake_new(const char *fragment, const GstCaps *caps, enum intake_order order,
                const struct source_environment *environment, struct error *error,
                struct intake **ret_intake);
 // Takes NULL. Frames that are out stay valid.
@@ -57,7 +57,7 @@ int intake_expect_surfaces(struct intake *intake, struct error *error);
 int intake_measure_surface(struct intake *intake, struct source_mode *mode, struct error *error);
 // Whether intake_take() has failed because a surface could not be adopted.
 bool intake_surface_failed(const struct intake *intake);
-// Lets frames flow; those that came before are forgotten.
+// Lets frames flow; those that came before are forgotten, unless they are held back.
 void intake_play(struct intake *intake);
 // Stops the pipeline and forgets all news, so that intake_play() plays it from its beginning.
 void intake_stop(struct intake *intake);
@@ -74,10 +74,13 @@ enum intake_event intake_wait(struct intake *intake, int64_t deadline_ns);
 // After INTAKE_FAILED: sets `error` to the text of the pipeline and returns -EPIPE; -EINVAL when
 // the formats there and here did not meet, -EACCES when a server refused the user or the password.
 int intake_failure(struct intake *intake, struct error *error);
+// As sample_queue_in_order_until_ns().
+int64_t intake_in_order_until_ns(struct intake *intake);
 
 // After INTAKE_SAMPLE: takes the sample as a frame of `source`, in its own memory or as a counted
-// copy. Capture time, grab time and sequence are filled in, and the counters of `source` count. In
-// order, the capture time is that in the file, or -1.
+// copy. Capture time, grab time and sequence are filled in, and the counters of `source` count. Of
+// INTAKE_EVERY the capture time is that in the file, or -1; where samples come in order it
+// only grows, up to the grab time.
 // -EAGAIN: it had to be dropped; -EPIPE: it has not the layout of source->mode any more.
 int intake_take(struct intake *intake, struct source *source, struct error *error,
                 struct frame **ret_frame);

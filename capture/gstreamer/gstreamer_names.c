@@ -20,13 +20,11 @@ static size_t kept_length(const char *word, size_t length)
     size_t kept = length;
     char kind[64];
 
-    while (kept > 0 && g_ascii_isdigit(word[kept - 1])) {
+    while (kept > 0 && g_ascii_isdigit(word[kept - 1]))
         kept--;
-    }
     kept -= kept > 1 && kept < length && word[kept - 1] == '-';
-    if (kept == length || kept == 0 || kept >= sizeof kind) {
+    if (kept == length || kept == 0 || kept >= sizeof kind)
         return length;
-    }
     g_strlcpy(kind, word, kept + 1);
     return is_kind(kind) ? kept : length;
 }

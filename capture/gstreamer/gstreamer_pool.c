@@ -57,9 +57,8 @@ static GstFlowReturn edged_pool_acquire_buffer(GstBufferPool *pool, GstBuffer **
     GstBuffer *buffer;
 
     (void)parameters;
-    if (GST_BUFFER_POOL_IS_FLUSHING(pool)) {
+    if (GST_BUFFER_POOL_IS_FLUSHING(pool))
         return GST_FLOW_FLUSHING;
-    }
     frame = frame_pool_take(self->frames);
     if (frame) {
         buffer = gst_buffer_new();
@@ -134,19 +133,24 @@ static void edged_pool_init(EdgedPool *self)
     (void)self;
 }
 
-bool gstreamer_pool_offer(GstQuery *query, const struct frame_allocator *allocator,
+unsigned gstreamer_pool_count(size_t frame_bytes, size_t bytes)
+{
+    return (unsigned)CLAMP(bytes / frame_bytes, GSTREAMER_POOL_FRAMES, FRAME_POOL_MAX);
+}
+
+bool gstreamer_pool_offer(GstQuery *query, const struct frame_allocator *allocator, size_t bytes,
                           struct frame_pool **frames)
 {
     struct source_mode mode = {0};
     GstCaps *caps = NULL;
 
     gst_query_parse_allocation(query, &caps, NULL);
-    if (!caps || gstreamer_caps_read(caps, &mode) < 0) {
+    if (!caps || gstreamer_caps_read(caps, &mode) < 0)
         return false;
-    }
     if (!*frames || !frame_layout_equal(frame_pool_layout(*frames), &mode.layout)) {
         frame_pool_unref(TAKE(*frames));
-        if (frame_pool_new(&mode.layout, GSTREAMER_POOL_FRAMES, allocator, frames) < 0) {
+        if (frame_pool_new(&mode.layout, gstreamer_pool_count(mode.layout.size, bytes), allocator,
+                           frames) < 0) {
             return false;
         }
     }
@@ -163,9 +167,8 @@ static bool lies_as_layout_says(GstBuffer *buffer, const struct frame_layout *la
 {
     const GstVideoMeta *meta = gst_buffer_get_video_meta(buffer);
 
-    if (!meta) {
+    if (!meta)
         return true;
-    }
     for (unsigned i = 0; i < layout->format->plane_count; i++) {
         if (meta->n_planes != layout->format->plane_count ||
             meta->offset[i] != layout->planes[i].offset ||
@@ -181,9 +184,8 @@ struct frame *gstreamer_pool_claim(GstBuffer *buffer, const struct frame_layout 
     GstMemory *memory = gst_buffer_n_memory(buffer) == 1 ? gst_buffer_peek_memory(buffer, 0) : NULL;
     struct frame *frame;
 
-    if (!memory || memory->offset != 0 || GST_MEMORY_IS_READONLY(memory)) {
+    if (!memory || memory->offset != 0 || GST_MEMORY_IS_READONLY(memory))
         return NULL;
-    }
     frame = gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(memory), frame_quark());
     if (!frame || memory->size < layout->size || !frame_layout_equal(&frame->layout, layout) ||
         !lies_as_layout_says(buffer, layout)) {

@@ -12,11 +12,15 @@
 
 #define GSTREAMER_POOL_FRAMES 8
 
+// How many frames of `frame_bytes` a pool has whose frames may wait in up to `bytes`: from
+// GSTREAMER_POOL_FRAMES to 64.
+unsigned gstreamer_pool_count(size_t frame_bytes, size_t bytes);
+
 // Answers an ALLOCATION query with a pool over `*frames` and asks for the places of planes. Where
 // *frames is NULL or holds frames of another layout than the caps of the query, it is replaced with
-// a new pool of `allocator`; the caller owns that reference. False: edged does not know the format,
-// or there is no memory.
-bool gstreamer_pool_offer(GstQuery *query, const struct frame_allocator *allocator,
+// a new pool of `allocator`, of gstreamer_pool_count() frames for `bytes`; the caller owns that
+// reference. False: edged does not know the format, or there is no memory.
+bool gstreamer_pool_offer(GstQuery *query, const struct frame_allocator *allocator, size_t bytes,
                           struct frame_pool **frames);
 
 // The frame that `buffer` wraps, with a new reference, read-only from now on for GStreamer, too.

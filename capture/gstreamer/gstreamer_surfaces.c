@@ -59,15 +59,13 @@ static void drop_reference(struct gstreamer_surfaces *surfaces)
 
 void gstreamer_surfaces_end(struct gstreamer_surfaces *surfaces)
 {
-    if (!surfaces) {
+    if (!surfaces)
         return;
-    }
     pthread_mutex_lock(&surfaces->lock);
     surfaces->ended = true;
     for (unsigned i = 0; i < SURFACES_MAX; i++) {
-        if (!surfaces->entries[i].buffer) {
+        if (!surfaces->entries[i].buffer)
             release(surfaces, &surfaces->entries[i]);
-        }
     }
     drop_reference(surfaces);
 }
@@ -81,9 +79,8 @@ static void give_back(struct frame *frame)
 
     pthread_mutex_lock(&surfaces->lock);
     buffer = TAKE(entry->buffer);
-    if (surfaces->ended) {
+    if (surfaces->ended)
         release(surfaces, entry);
-    }
     drop_reference(surfaces);
     gst_buffer_unref(buffer);
 }
@@ -101,7 +98,7 @@ static void on_memory_end(gpointer context, GstMiniObject *memory)
     drop_reference(surfaces);
 }
 
-// What takes the place of the pixels. NULL: something else does.
+// The handle that a buffer has in place of pixels. NULL: it has something else.
 static struct nvbuf_surface *handle_in(GstBuffer *buffer)
 {
     struct nvbuf_surface *handle = NULL;
@@ -141,9 +138,8 @@ static int adopt(struct gstreamer_surfaces *surfaces, GstBuffer *buffer,
     struct surface_entry *entry = find(surfaces, NULL);
     int r;
 
-    if (!entry) {
+    if (!entry)
         return error_set(error, -ENOBUFS, "more than %d surfaces are delivered", SURFACES_MAX);
-    }
     *entry = (struct surface_entry){.of = surfaces, .descriptor = handle->buffers->descriptor};
     entry->frame = (struct frame){.allocator = &surfaces->allocator,
                                   .give_back = give_back,
@@ -170,12 +166,10 @@ static int take(struct gstreamer_surfaces *surfaces, GstBuffer *buffer,
     struct surface_entry *entry = handle ? find(surfaces, handle) : NULL;
     int r = handle ? 0 : error_set(error, -EPROTO, "what is delivered is no surface");
 
-    if (r == 0 && !entry) {
+    if (r == 0 && !entry)
         r = adopt(surfaces, buffer, handle, layout, error, &entry);
-    }
-    if (r == 0 && entry->buffer) {
+    if (r == 0 && entry->buffer)
         r = error_set(error, -ENOBUFS, "a surface is delivered twice");
-    }
     if (r == 0) {
         entry->buffer = gst_buffer_ref(buffer);
         surfaces->references++;

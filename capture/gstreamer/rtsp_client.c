@@ -2,6 +2,10 @@
 // for itself. Ours has no other purpose. It finds its client by the thread that makes both.
 #include "capture/gstreamer/rtsp_client.h"
 
+#include "capture/gstreamer/rhythm.h"
+#include "capture/gstreamer/rtp_clock.h"
+#include "capture/gstreamer/rtsp_host.h"
+#include "capture/gstreamer/rtsp_logins.h"
 #include "config/credentials.h"
 
 #include <errno.h>
@@ -18,13 +22,18 @@
 // Without TCP to turn to, UDP may be as slow as rare pictures are.
 #define UDP_ONLY_TIMEOUT_US 12000000
 #define TCP_TIMEOUT_US 5000000
-#define CONNECT_TIMEOUT_S 1
 // Until two pictures have told their period.
 #define FIRST_PATIENCE_NS (12 * NS_PER_S)
-#define PATIENCE_NS (2 * NS_PER_S)
+// A network that stands still for less brings all pictures afterwards; a new connection, none.
+#define PATIENCE_NS (4 * NS_PER_S)
 #define PERIODS 3
-#define PERIOD_LONGEST_NS (20 * NS_PER_S)
 #define REDIRECTS_MAX 4
+// Of an answer of a camera, and of a picture as it comes. An IDR picture of 4K at its best has 2
+// MB.
+#define BODY_BYTES_MAX 65536u
+#define HEADERS_MAX 128u
+#define UNIT_BYTES_MAX (8u << 20)
+#define RTP_MARKER 0x80
 // RFC 2326, 12.37, has 60 s where the camera says nothing.
 #define SESSION_TIMEOUT_S 60
 #define KEEP_ALIVE_SHARE 3
@@ -33,14 +42,19 @@
 struct rtsp_client {
     const struct config_camera *camera; // not owned
     GstElement *rtspsrc;                // owned reference
-    _Atomic int64_t heard_ns;   // when RTP, or the description of the stream, came; 0: not yet
-    _Atomic int64_t picture_ns; // when the last picture's first packet came; 0: none yet
+    _Atomic int64_t heard_ns; // when RTP, or the description of the stream, came; 0: not yet
     _Atomic int64_t period_ns;
     atomic_uint session_timeout_s;
-    atomic_bool answered, described, keeps_by_options;
-    int64_t kept_ns;    // lane only
-    uint32_t timestamp; // of the last picture; of the thread that RTP comes by
-    int video;          // the stream that is asked for; -1: none yet
+    atomic_bool answered, described, seen, keeps_by_options; // seen: a picture has begun to come
+    atomic_bool refused;    // the camera does not let this user in, however often it is asked
+    int64_t kept_ns;        // lane only
+    struct rtp_clock clock; // of the thread that RTP comes by, as the next three
+    struct rhythm rhythm;
+    uint32_t stamp;            // of the last packet's picture
+    size_t unit_bytes;         // of that picture so far
+    struct rtsp_logins logins; // of the thread that talks to the camera, as the next
+    bool elsewhere;            // it redirects to another host, which gets no password
+    int video;                 // the stream that is asked for; -1: none yet
     unsigned redirects;
     pthread_mutex_t lock;
     struct error reason; // guarded by `lock`; no text: GStreamer's words will do
@@ -124,48 +138,35 @@ static void read_session(struct rtsp_client *client, const GstRTSPMessage *answe
         seconds > 0 && seconds < SESSION_TIMEOUT_S ? (unsigned)seconds : SESSION_TIMEOUT_S;
 }
 
-static bool is_newer_digest(const char *challenge)
+// rtspsrc would try an unauthorized request eight times; a camera may lock the account.
+static void check_login(struct rtsp_client *client, const GstRTSPMessage *request,
+                        GstRTSPMessage *answer)
 {
-    return g_ascii_strncasecmp(challenge, "Digest", 6) == 0 &&
-           (strcasestr(challenge, "SHA-") || strcasestr(challenge, "SHA2"));
-}
-
-// rtspsrc computes MD5 whatever the challenge asks for, of the first one that it finds.
-static void mend_challenges(struct rtsp_client *client, GstRTSPMessage *answer)
-{
-    bool newer = false, known = false;
-    const char *challenge;
-
-    for (int i = 0; (challenge = find_header(answer, GST_RTSP_HDR_WWW_AUTHENTICATE, i)); i++) {
-        newer |= is_newer_digest(challenge);
-        known |= !is_newer_digest(challenge);
-    }
-    if (newer && !known) {
+    switch (rtsp_logins_take(&client->logins, request, answer)) {
+    case RTSP_LOGIN_TRY:
+        return;
+    case RTSP_LOGIN_UNKNOWN:
         set_reason(client, "the camera takes no login but Digest with SHA-256, which edged cannot "
                            "do; allow Digest with MD5 in the camera's settings");
-        return;
+        break;
+    case RTSP_LOGIN_REFUSED:
+        set_reason(client,
+                   "wrong user or password: the camera refuses the user and password in \"%s\"",
+                   client->camera->credentials);
+        break;
     }
-    for (int i = 0; newer && (challenge = find_header(answer, GST_RTSP_HDR_WWW_AUTHENTICATE, i));) {
-        if (is_newer_digest(challenge)) {
-            gst_rtsp_message_remove_header(answer, GST_RTSP_HDR_WWW_AUTHENTICATE, i);
-        } else {
-            i++;
-        }
-    }
+    client->refused = true;
+    gst_rtsp_message_remove_header(answer, GST_RTSP_HDR_WWW_AUTHENTICATE, -1);
+    answer->type_data.response.code = GST_RTSP_STS_FORBIDDEN;
 }
 
-// What the URL says of the host, with the port where there is one; never its path or query, which
-// may have secrets.
-static int host_length(const char *url, const char **ret_host)
+// The password is the camera's, not another host's.
+static void follow_redirection(struct rtsp_client *client, const char *asked, const char *location)
 {
-    const char *host = strstr(url, "://"), *at;
-    size_t length;
-
-    host = host ? host + 3 : url;
-    length = strcspn(host, "/?#");
-    at = memrchr(host, '@', length);
-    *ret_host = at ? at + 1 : host;
-    return (int)(length - (size_t)(*ret_host - host));
+    if (!rtsp_host_is_same(asked, location)) {
+        client->elsewhere = true;
+        g_object_set(client->rtspsrc, "user-id", NULL, "user-pw", NULL, NULL);
+    }
 }
 
 // A redirection that rtspsrc must not follow becomes "not found".
@@ -186,15 +187,46 @@ static void check_redirection(struct rtsp_client *client, const GstRTSPMessage *
                    "another path",
                    REDIRECTS_MAX);
     } else if (g_str_has_prefix(asked, "rtsps://") && !g_str_has_prefix(location, "rtsps://")) {
-        length = host_length(location, &host);
+        length = rtsp_host_find(location, &host);
         set_reason(client,
                    "the camera redirects from rtsps:// to %.*s, which is not encrypted; "
                    "edged does not follow",
                    length, host);
     } else {
+        follow_redirection(client, asked, location);
         return;
     }
     answer->type_data.response.code = GST_RTSP_STS_NOT_FOUND;
+}
+
+// Drops what no camera needs so much of, before rtspsrc makes many times as much of it.
+static void check_size(struct rtsp_client *client, GstRTSPMessage *answer)
+{
+    if (answer->body_size <= BODY_BYTES_MAX && answer->hdr_fields->len <= HEADERS_MAX)
+        return;
+    set_reason(client, "the camera answers with %u headers and %u bytes, allowed: %u and %u",
+               answer->hdr_fields->len, answer->body_size, HEADERS_MAX, BODY_BYTES_MAX);
+    gst_rtsp_message_take_body(answer, NULL, 0);
+    answer->type_data.response.code = GST_RTSP_STS_REQUEST_ENTITY_TOO_LARGE;
+}
+
+// Why a camera gives no stream, where its answer tells.
+static void note_refusal(struct rtsp_client *client, GstRTSPMethod method, GstRTSPStatusCode code)
+{
+    if (method != GST_RTSP_DESCRIBE && method != GST_RTSP_SETUP && method != GST_RTSP_PLAY)
+        return;
+    if (code == GST_RTSP_STS_NOT_FOUND) {
+        set_reason(client,
+                   "the camera has no stream at this path: Not Found (404); its manual says "
+                   "which it has");
+    } else if (code == GST_RTSP_STS_SERVICE_UNAVAILABLE) {
+        set_reason(client, "the camera is busy: Service Unavailable (503); it may have as many "
+                           "viewers as it serves, or be starting");
+    } else if (code == GST_RTSP_STS_FORBIDDEN) {
+        client->refused = true;
+        set_reason(client, "the camera keeps this stream from this user, or from this address: "
+                           "Forbidden (403)");
+    }
 }
 
 static GstRTSPResult on_answer(GstRTSPExtension *extension, GstRTSPMessage *request,
@@ -208,7 +240,9 @@ static GstRTSPResult on_answer(GstRTSPExtension *extension, GstRTSPMessage *requ
         return GST_RTSP_OK;
     }
     client->answered = true;
+    check_size(client, answer);
     method = request->type_data.request.method;
+    rtsp_logins_note(&client->logins, request, answer);
     switch (answer->type_data.response.code) {
     case GST_RTSP_STS_OK:
         if (method == GST_RTSP_OPTIONS) {
@@ -226,13 +260,14 @@ static GstRTSPResult on_answer(GstRTSPExtension *extension, GstRTSPMessage *requ
         }
         break;
     case GST_RTSP_STS_UNAUTHORIZED:
-        mend_challenges(client, answer);
+        check_login(client, request, answer);
         break;
     case GST_RTSP_STS_MOVED_PERMANENTLY:
     case GST_RTSP_STS_MOVE_TEMPORARILY:
         check_redirection(client, request, answer);
         break;
     default:
+        note_refusal(client, method, answer->type_data.response.code);
         break;
     }
     return GST_RTSP_OK;
@@ -250,9 +285,8 @@ static gboolean on_request(GstElement *rtspsrc, GstRTSPMessage *request, gpointe
 {
     const struct rtsp_client *client = data;
 
-    if (request->type != GST_RTSP_MESSAGE_REQUEST) {
+    if (request->type != GST_RTSP_MESSAGE_REQUEST)
         return TRUE;
-    }
     switch (request->type_data.request.method) {
     case GST_RTSP_DESCRIBE:
         g_object_set(rtspsrc, "udp-reconnect", TRUE, NULL);
@@ -261,9 +295,8 @@ static gboolean on_request(GstElement *rtspsrc, GstRTSPMessage *request, gpointe
         gst_rtsp_message_take_body(request, NULL, 0);
         gst_rtsp_message_remove_header(request, GST_RTSP_HDR_CONTENT_TYPE, -1);
         gst_rtsp_message_remove_header(request, GST_RTSP_HDR_CONTENT_LENGTH, -1);
-        if (client->keeps_by_options) {
+        if (client->keeps_by_options)
             request->type_data.request.method = GST_RTSP_OPTIONS;
-        }
         break;
     default:
         break;
@@ -277,11 +310,10 @@ static bool is_ipv6(const char *url, GstSDPMessage *sdp)
     const GstSDPConnection *said = gst_sdp_message_get_connection(sdp);
     g_autofree char *name = NULL;
     const char *host;
-    int length = host_length(url, &host);
+    int length = rtsp_host_find(url, &host);
 
-    if (length > 0 && *host == '[') {
+    if (length > 0 && *host == '[')
         return true;
-    }
     name = g_strndup(host, strcspn(host, ":/?#"));
     return !g_hostname_is_ip_address(name) && g_strcmp0(said->addrtype, "IP6") == 0;
 }
@@ -303,9 +335,19 @@ static void on_sdp(GstElement *rtspsrc, GstSDPMessage *sdp, gpointer data)
     for (guint i = 0; i < gst_sdp_message_medias_len(sdp); i++) {
         GstSDPMedia *media = (GstSDPMedia *)(void *)gst_sdp_message_get_media(sdp, i);
 
-        while (gst_sdp_media_connections_len(media) > 0) {
+        while (gst_sdp_media_connections_len(media) > 0)
             gst_sdp_media_remove_connection(media, 0);
-        }
+    }
+}
+
+// rtspsrc has a pad for each source of RTP (SSRC) of the one video that is asked for.
+static void on_source(GstElement *rtspsrc, GstPad *pad, gpointer data)
+{
+    (void)rtspsrc;
+    (void)pad;
+    if (((struct rtsp_client *)data)->seen) {
+        set_reason(data, "the camera goes on with another SSRC, as after a change of its settings "
+                         "or clock");
     }
 }
 
@@ -316,9 +358,8 @@ static gboolean on_select_stream(GstElement *rtspsrc, guint number, GstCaps *cap
     struct rtsp_client *client = data;
 
     (void)rtspsrc;
-    if (g_strcmp0(media, "video") != 0 || (client->video >= 0 && client->video != (int)number)) {
+    if (g_strcmp0(media, "video") != 0 || (client->video >= 0 && client->video != (int)number))
         return FALSE;
-    }
     client->video = (int)number;
     return TRUE;
 }
@@ -329,12 +370,10 @@ static bool is_same_fingerprint(const char *a, const char *b)
     for (;; a++, b++) {
         a += strspn(a, ":");
         b += strspn(b, ":");
-        if (g_ascii_tolower(*a) != g_ascii_tolower(*b)) {
+        if (g_ascii_tolower(*a) != g_ascii_tolower(*b))
             return false;
-        }
-        if (!*a) {
+        if (!*a)
             return true;
-        }
     }
 }
 
@@ -351,9 +390,8 @@ static gboolean on_certificate(GstElement *rtspsrc, GTlsConnection *connection,
     (void)connection;
     g_object_get(certificate, "certificate", &der, NULL);
     seen = der ? g_compute_checksum_for_data(G_CHECKSUM_SHA256, der->data, der->len) : g_strdup("");
-    if (*pinned && is_same_fingerprint(pinned, seen)) {
+    if (*pinned && is_same_fingerprint(pinned, seen))
         return TRUE;
-    }
     if (*pinned) {
         set_reason(client,
                    "the camera shows another certificate than fingerprint allows; write "
@@ -405,42 +443,63 @@ static void edged_no_authorities_init(EdgedNoAuthorities *database)
     (void)database;
 }
 
-// Packets of one picture have one timestamp.
-static void note_packet(struct rtsp_client *client, GstBuffer *packet, int64_t now_ns)
+// Counts a packet of a picture, which ends with a marker or another timestamp. Whether the picture
+// is no larger than one can be: what follows is not for a decoder to collect.
+static bool fits(struct rtsp_client *client, GstBuffer *packet, bool begins)
 {
-    int64_t last_ns = client->picture_ns, period_ns = client->period_ns;
-    uint32_t timestamp;
+    uint8_t marker = 0;
+
+    client->unit_bytes = (begins ? 0 : client->unit_bytes) + gst_buffer_get_size(packet);
+    bool may = client->unit_bytes <= UNIT_BYTES_MAX;
+    if (!may) {
+        set_reason(client, "the camera sends a picture of more than %u MiB, which none has",
+                   UNIT_BYTES_MAX >> 20);
+    }
+    if (gst_buffer_extract(packet, 1, &marker, 1) == 1 && marker & RTP_MARKER)
+        client->unit_bytes = 0;
+    return may;
+}
+
+// Dates a packet's picture. rtspsrc, whose latency is 0, would take the arrival of a late picture
+// for its capture. Whether the packet may go on.
+static bool date_packet(struct rtsp_client *client, GstBuffer *packet, int64_t now_ns)
+{
+    int64_t base_ns = (int64_t)gst_element_get_base_time(client->rtspsrc);
+    uint32_t stamp;
 
     client->heard_ns = now_ns;
-    if (gst_buffer_extract(packet, RTP_TIMESTAMP_OFFSET, &timestamp, sizeof timestamp) !=
-            sizeof timestamp ||
-        (last_ns && timestamp == client->timestamp)) {
-        return;
-    }
-    client->timestamp = timestamp;
-    client->picture_ns = now_ns;
-    if (last_ns) {
-        int64_t gap_ns = MIN(now_ns - last_ns, PERIOD_LONGEST_NS);
-
-        client->period_ns = period_ns ? (7 * period_ns + gap_ns) / 8 : gap_ns;
-    }
+    if (gst_buffer_extract(packet, RTP_TIMESTAMP_OFFSET, &stamp, sizeof stamp) != sizeof stamp)
+        return true;
+    bool begins = !client->seen || stamp != client->stamp;
+    client->stamp = stamp;
+    if (rtp_clock_note(&client->clock, GUINT32_FROM_BE(stamp), now_ns))
+        rhythm_note(&client->rhythm, now_ns);
+    client->period_ns = rhythm_period_ns(&client->rhythm);
+    client->seen = true;
+    GST_BUFFER_PTS(packet) = (GstClockTime)MAX(client->clock.captured_ns - base_ns, 0);
+    GST_BUFFER_DTS(packet) = GST_CLOCK_TIME_NONE;
+    return fits(client, packet, begins);
 }
 
 static GstPadProbeReturn on_packet(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
     int64_t now_ns = clock_now_ns();
+    bool may = true;
 
     (void)pad;
     if (info->type & GST_PAD_PROBE_TYPE_BUFFER_LIST) {
-        GstBufferList *list = GST_PAD_PROBE_INFO_BUFFER_LIST(info);
+        GstBufferList *list = gst_buffer_list_make_writable(GST_PAD_PROBE_INFO_BUFFER_LIST(info));
 
-        for (guint i = 0; i < gst_buffer_list_length(list); i++) {
-            note_packet(data, gst_buffer_list_get(list, i), now_ns);
-        }
+        GST_PAD_PROBE_INFO_DATA(info) = list;
+        for (guint i = 0; i < gst_buffer_list_length(list); i++)
+            may &= date_packet(data, gst_buffer_list_get_writable(list, i), now_ns);
     } else {
-        note_packet(data, GST_PAD_PROBE_INFO_BUFFER(info), now_ns);
+        GstBuffer *packet = gst_buffer_make_writable(GST_PAD_PROBE_INFO_BUFFER(info));
+
+        GST_PAD_PROBE_INFO_DATA(info) = packet;
+        may = date_packet(data, packet, now_ns);
     }
-    return GST_PAD_PROBE_OK;
+    return may ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP;
 }
 
 // Of the lane.
@@ -470,12 +529,10 @@ struct rtsp_client *rtsp_client_new(const struct config_camera *camera)
 
 void rtsp_client_free(struct rtsp_client *client)
 {
-    if (!client) {
+    if (!client)
         return;
-    }
-    if (next_client == client) {
+    if (next_client == client)
         next_client = NULL;
-    }
     gst_clear_object(&client->rtspsrc);
     pthread_mutex_destroy(&client->lock);
     free(client);
@@ -493,11 +550,11 @@ static int set_credentials(GstElement *rtspsrc, const char *path, struct error *
     return r;
 }
 
-int rtsp_client_attach(struct rtsp_client *client, GstElement *rtspsrc, GstElement *decoder,
+int rtsp_client_attach(struct rtsp_client *client, GstElement *rtspsrc, GstElement *parser,
                        const char *protocols, struct error *error)
 {
     const struct config_camera *camera = client->camera;
-    g_autoptr(GstPad) pad = gst_element_get_static_pad(decoder, "sink");
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(parser, "sink");
     guint64 udp_timeout_us = strstr(protocols, "tcp") ? UDP_TIMEOUT_US : UDP_ONLY_TIMEOUT_US;
 
     next_client = NULL;
@@ -506,11 +563,11 @@ int rtsp_client_attach(struct rtsp_client *client, GstElement *rtspsrc, GstEleme
                  "tcp-timeout", (guint64)TCP_TIMEOUT_US, NULL);
     gst_util_set_object_arg(G_OBJECT(rtspsrc), "protocols", protocols);
     g_signal_connect(rtspsrc, "before-send", G_CALLBACK(on_request), client);
+    g_signal_connect(rtspsrc, "pad-added", G_CALLBACK(on_source), client);
     g_signal_connect(rtspsrc, "on-sdp", G_CALLBACK(on_sdp), client);
     g_signal_connect(rtspsrc, "select-stream", G_CALLBACK(on_select_stream), client);
-    if (g_str_has_prefix(camera->url, "rtsps://")) {
+    if (g_str_has_prefix(camera->url, "rtsps://"))
         g_signal_connect(rtspsrc, "accept-certificate", G_CALLBACK(on_certificate), client);
-    }
     if (*camera->fingerprint) {
         g_autoptr(GTlsDatabase) database = g_object_new(edged_no_authorities_get_type(), NULL);
 
@@ -528,20 +585,21 @@ bool rtsp_client_is_heard(const struct rtsp_client *client)
 
 bool rtsp_client_needs_transport(const struct rtsp_client *client)
 {
-    return client->described && client->picture_ns == 0;
+    return client->described && !client->seen;
 }
 
 int64_t rtsp_client_period_ns(const struct rtsp_client *client)
 {
-    return client->period_ns;
+    int64_t period_ns = client->period_ns;
+
+    return period_ns ? period_ns : FIRST_PATIENCE_NS / PERIODS;
 }
 
 int64_t rtsp_client_patient_until_ns(const struct rtsp_client *client)
 {
-    int64_t period_ns = client->period_ns;
-    int64_t patience_ns = period_ns ? MAX(PATIENCE_NS, PERIODS * period_ns) : FIRST_PATIENCE_NS;
+    int64_t period_ns = rtsp_client_period_ns(client);
 
-    return client->heard_ns + patience_ns;
+    return client->heard_ns + MAX(PATIENCE_NS, PERIODS * period_ns);
 }
 
 void rtsp_client_keep_alive(struct rtsp_client *client)
@@ -551,44 +609,12 @@ void rtsp_client_keep_alive(struct rtsp_client *client)
     GstPromise *promise;
     gboolean sent;
 
-    if (client->picture_ns == 0 || now_ns - client->kept_ns < every_ns) {
+    if (!client->seen || now_ns - client->kept_ns < every_ns)
         return;
-    }
     client->kept_ns = now_ns;
     promise = gst_promise_new();
     g_signal_emit_by_name(client->rtspsrc, "get-parameter", "keep-alive", NULL, promise, &sent);
     gst_promise_unref(promise);
-}
-
-// What happens when HOST:PORT of the URL is connected to, in a sentence; NULL: it works.
-static char *try_connect(const char *url, uint16_t default_port)
-{
-    g_autoptr(GSocketClient) tried = g_socket_client_new();
-    g_autoptr(GSocketConnection) connection = NULL;
-    g_autoptr(GError) problem = NULL;
-    g_autofree char *address = NULL;
-    const char *host;
-    int length = host_length(url, &host);
-
-    address = g_strndup(host, (size_t)length);
-    g_socket_client_set_timeout(tried, CONNECT_TIMEOUT_S);
-    g_socket_client_set_enable_proxy(tried, FALSE);
-    connection = g_socket_client_connect_to_host(tried, address, default_port, NULL, &problem);
-    if (connection) {
-        return NULL;
-    }
-    if (g_error_matches(problem, G_IO_ERROR, G_IO_ERROR_CONNECTION_REFUSED)) {
-        return strrchr(address, ':') > strrchr(address, ']')
-                   ? g_strdup_printf("connection refused by %s", address)
-                   : g_strdup_printf("connection refused by %s:%u", address, default_port);
-    }
-    if (problem->domain == G_RESOLVER_ERROR) {
-        return g_strdup_printf("no such host: %s", address);
-    }
-    if (g_error_matches(problem, G_IO_ERROR, G_IO_ERROR_TIMED_OUT)) {
-        return g_strdup_printf("%s does not answer", address);
-    }
-    return g_strdup_printf("cannot connect to %s: %s", address, problem->message);
 }
 
 int rtsp_client_explain(struct rtsp_client *client, int code, struct error *error)
@@ -599,10 +625,16 @@ int rtsp_client_explain(struct rtsp_client *client, int code, struct error *erro
     pthread_mutex_lock(&client->lock);
     reason = client->reason;
     pthread_mutex_unlock(&client->lock);
-    if (*reason.text) {
+    code = client->refused ? -EKEYREJECTED : code;
+    if (*reason.text)
         return error_set(error, code, "%s", reason.text);
+    if (code == -EACCES && client->elsewhere) {
+        return error_set(error, -EKEYREJECTED,
+                         "the camera redirects to another host, which wants a password and gets "
+                         "none; give that host's url");
     }
     if (code == -EACCES && client->answered) {
+        code = -EKEYREJECTED;
         return *client->camera->credentials
                    ? error_set(error, code, "the camera refuses the user and password in \"%s\"",
                                client->camera->credentials)
@@ -610,16 +642,15 @@ int rtsp_client_explain(struct rtsp_client *client, int code, struct error *erro
                                "the camera wants a user and a password: credentials = \"FILE\", a "
                                "file with the line user:password");
     }
-    if ((code != -EPIPE && code != -ETIMEDOUT) || client->answered || !client->rtspsrc) {
+    if ((code != -EPIPE && code != -ETIMEDOUT) || client->answered || !client->rtspsrc)
         return code;
-    }
     g_object_get(client->rtspsrc, "location", &url, NULL);
     if (code == -ETIMEDOUT) {
         const char *host;
-        int length = host_length(url, &host);
+        int length = rtsp_host_find(url, &host);
 
         return error_set(error, code, "%.*s does not answer", length, host);
     }
-    sentence = try_connect(url, g_str_has_prefix(url, "rtsps://") ? 322 : 554);
+    sentence = rtsp_host_try(url, g_str_has_prefix(url, "rtsps://") ? 322 : 554);
     return sentence ? error_set(error, code, "%s", sentence) : code;
 }

@@ -1,7 +1,7 @@
-// What Argus delivers lies in NVMM, memory of the Jetson's multimedia engines. Where something
-// adopts its surfaces they are read in place if they are pitch-linear. Of others, and of pictures
-// that are to be flipped, nvvidconv has the VIC make pitch-linear ones, which is counted, as every
-// copy. Otherwise nvvidconv brings the pictures into edged's frames: the VIC converts, and the CPU
+// Argus delivers surfaces in NVMM, memory of the Jetson's multimedia engines. Where something
+// adopts them they are read in place if they are pitch-linear. Of others, and of pictures that are
+// to be flipped, nvvidconv has the VIC make pitch-linear ones, which is counted, as every copy.
+// Otherwise nvvidconv brings the pictures into edged's frames: the VIC converts, and the CPU
 // copies.
 #include "capture/gstreamer/source_argus.h"
 
@@ -29,9 +29,8 @@ bool source_argus_has_camera(const char *root)
     bool any = false;
 
     if (glob(pattern, 0, NULL, &found) == 0) {
-        for (size_t i = 0; i < found.gl_pathc && !any; i++) {
+        for (size_t i = 0; i < found.gl_pathc && !any; i++)
             any = is_sensor(found.gl_pathv[i]);
-        }
     }
     globfree(&found);
     if (any && g_file_test(socket, G_FILE_TEST_EXISTS)) {
@@ -98,12 +97,10 @@ static int set_up(GstElement *pipeline, const struct config_camera *camera, stru
     g_object_set(element, "sensor-id", camera->sensor, NULL);
     g_object_set(filter, "caps", caps, NULL);
     snprintf(method, sizeof method, "%d", flip_method(camera->flip));
-    if (converter) {
+    if (converter)
         gst_util_set_object_arg(G_OBJECT(converter), "flip-method", method);
-    }
-    for (size_t i = 0; i < camera->control_count && r == 0; i++) {
+    for (size_t i = 0; i < camera->control_count && r == 0; i++)
         r = set_control(element, &camera->controls[i], error);
-    }
     return r;
 }
 
@@ -136,25 +133,20 @@ static int open_way(struct source_gstreamer *self, const struct config_camera *c
     const struct pixel_format *format;
     int r = source_gstreamer_format(camera, error, &format);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     format = way->surfaces ? pixel_format_by_name("NV12") : format;
     caps = gstreamer_caps_new(format, camera->width, camera->height, camera->fps);
-    if (way->surfaces) {
+    if (way->surfaces)
         gst_caps_set_features(caps, 0, gst_caps_features_new("memory:NVMM", NULL));
-    }
-    r = intake_new(way->fragment, caps, false, environment, error, &self->intake);
+    r = intake_new(way->fragment, caps, INTAKE_NEWEST, environment, error, &self->intake);
     *ret_missed = r < 0;
-    if (r == 0 && way->surfaces) {
+    if (r == 0 && way->surfaces)
         r = intake_expect_surfaces(self->intake, error);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = set_up(intake_pipeline(self->intake), camera, error);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = intake_open(self->intake, &self->source.mode, error);
-    }
     if (r == 0 && way->surfaces) {
         r = intake_measure_surface(self->intake, &self->source.mode, error);
         *ret_missed = r < 0;
@@ -179,16 +171,14 @@ static int open_intake(struct source_gstreamer *self, const struct config_camera
     int r = -EINVAL;
 
     for (size_t i = 0; i < ARRAY_LENGTH(ways) && r < 0 && missed; i++) {
-        if (!may_go(&ways[i], camera, environment)) {
+        if (!may_go(&ways[i], camera, environment))
             continue;
-        }
         missed = false;
         intake_free(TAKE(self->intake));
         r = open_way(self, camera, environment, &ways[i], error, &missed);
         self->converts = ways[i].converts;
-        if (r < 0 && missed && ways[i].surfaces) {
+        if (r < 0 && missed && ways[i].surfaces)
             self->source.surfaces_missed = *error;
-        }
     }
     return r;
 }
@@ -221,9 +211,8 @@ static int argus_source_open(const struct config_camera *camera,
                                  "Argus", camera, environment, open_intake, error, ret_source);
 
     r = note_try(camera, r, error);
-    if (r < 0) {
+    if (r < 0)
         return error_prefix(error, r, "sensor %d", camera->sensor);
-    }
     (*ret_source)->mode.flipped = true;
     return 0;
 }
@@ -235,12 +224,10 @@ static int argus_source_next(struct source *source, int timeout_ms, struct error
     int r = source_gstreamer_next(source, timeout_ms, error, ret_frame);
 
     source->surface_failed = intake_surface_failed(self->intake);
-    if (r == 0 && self->converts) {
+    if (r == 0 && self->converts)
         copies_count(self->environment->copies, COPY_VIC_CONVERT);
-    }
-    if (r == 0 && !source->mode.surfaces) {
+    if (r == 0 && !source->mode.surfaces)
         copies_count(self->environment->copies, COPY_NVMM_COPY);
-    }
     return r;
 }
 

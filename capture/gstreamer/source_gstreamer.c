@@ -16,9 +16,8 @@ int source_gstreamer_format(const struct config_camera *camera, struct error *er
                             const struct pixel_format **ret_format)
 {
     *ret_format = NULL;
-    if (strcmp(camera->format, "auto") == 0) {
+    if (strcmp(camera->format, "auto") == 0)
         return 0;
-    }
     *ret_format = pixel_format_picture_by_name(camera->format);
     return *ret_format ? 0
                        : error_set(error, -ENOTSUP,
@@ -40,7 +39,7 @@ static int open_square(struct source_gstreamer *self, const struct config_camera
     int r;
 
     intake_free(TAKE(self->intake));
-    r = intake_new(fragment, caps, false, environment, error, &self->intake);
+    r = intake_new(fragment, caps, INTAKE_QUEUED, environment, error, &self->intake);
     return r < 0 ? r : intake_open(self->intake, &self->source.mode, error);
 }
 
@@ -51,14 +50,12 @@ static int open_intake(struct source_gstreamer *self, const struct config_camera
     const struct pixel_format *format;
     int r = source_gstreamer_format(camera, error, &format);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     caps = gstreamer_caps_new(format, camera->width, camera->height, camera->fps);
-    r = intake_new(camera->pipeline, caps, false, environment, error, &self->intake);
-    if (r < 0) {
+    r = intake_new(camera->pipeline, caps, INTAKE_QUEUED, environment, error, &self->intake);
+    if (r < 0)
         return r;
-    }
     r = intake_open(self->intake, &self->source.mode, error);
     return r < 0 || intake_has_square_pixels(self->intake)
                ? r
@@ -76,17 +73,15 @@ int source_gstreamer_new(
     struct source_gstreamer *self = calloc(1, size);
     int r;
 
-    if (!self) {
+    if (!self)
         return error_set(error, -ENOMEM, "%s: out of memory", what);
-    }
     source = &self->source;
     source->ops = ops;
     self->what = what;
     self->environment = environment;
     r = open(self, camera, environment, error);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     if (source->mode.fps_numerator == 0) {
         source->mode.fps_numerator = (unsigned)camera->fps;
         source->mode.fps_denominator = 1;
@@ -124,9 +119,9 @@ int source_gstreamer_next(struct source *source, int timeout_ms, struct error *e
         switch (intake_wait(self->intake, deadline_ns)) {
         case INTAKE_SAMPLE:
             r = intake_take(self->intake, source, error, ret_frame);
-            if (r != -EAGAIN) {
+            source->in_order_until_ns = intake_in_order_until_ns(self->intake);
+            if (r != -EAGAIN)
                 return r < 0 ? error_prefix(error, r, "%s", self->what) : 0;
-            }
             break;
         case INTAKE_FAILED:
             intake_failure(self->intake, error);
@@ -140,9 +135,27 @@ int source_gstreamer_next(struct source *source, int timeout_ms, struct error *e
     }
 }
 
+// Pictures of a pipeline may come from a network, and so in bursts.
+static int gstreamer_source_next(struct source *source, int timeout_ms, struct error *error,
+                                 struct frame **ret_frame)
+{
+    struct source_gstreamer *self = (struct source_gstreamer *)source;
+    int r = source_gstreamer_next(source, timeout_ms, error, ret_frame);
+
+    if (r == 0) {
+        int64_t told_ns = NS_PER_S * source->mode.fps_denominator / source->mode.fps_numerator;
+
+        rhythm_note(&self->rhythm, (*ret_frame)->grabbed_ns);
+        source->period_ns = rhythm_period_ns(&self->rhythm);
+        if (!source->period_ns)
+            source->period_ns = MAX(told_ns, RHYTHM_FIRST_NS);
+    }
+    return r;
+}
+
 const struct source_ops source_gstreamer_ops = {
     .open = gstreamer_source_open,
     .start = source_gstreamer_start,
-    .next = source_gstreamer_next,
+    .next = gstreamer_source_next,
     .close = source_gstreamer_close,
 };

@@ -1,14 +1,16 @@
-// What the sources have in common that are one running pipeline: a launch fragment of the
-// configuration's, or a camera behind RTSP.
+// Shared by the sources that are one running pipeline: a launch fragment of the configuration's, or
+// a camera behind RTSP.
 #pragma once
 
 #include "capture/gstreamer/gstreamer_intake.h"
+#include "capture/gstreamer/rhythm.h"
 
 struct source_gstreamer {
     struct source source;
     struct intake *intake;                        // owned
     const char *what;                             // "pipeline"; errors begin with it
     const struct source_environment *environment; // not owned
+    struct rhythm rhythm;                         // of a pipeline of the configuration's
     bool converts; // an element that is not the CPU's makes other pictures of the camera's
 };
 
@@ -18,7 +20,7 @@ int source_gstreamer_format(const struct config_camera *camera, struct error *er
                             const struct pixel_format **ret_format);
 
 // Calls `open_intake` on a new object of `size` bytes, which begins with a source_gstreamer, then
-// fills in what the mode lacks and describes it as `label`. What `open_intake` says.
+// fills in what the mode lacks and describes it as `label`. Errors of `open_intake`.
 int source_gstreamer_new(
     const struct source_ops *ops, size_t size, const char *what, const char *label,
     const struct config_camera *camera, const struct source_environment *environment,

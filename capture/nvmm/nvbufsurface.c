@@ -17,9 +17,10 @@ _Static_assert(offsetof(struct nvbuf_buffer, mapped) == 280, "mappedAddr");
 _Static_assert(offsetof(struct nvbuf_buffer, extension) == 352, "paramex");
 _Static_assert(sizeof(struct nvbuf_planes) == 232, "NvBufSurfacePlaneParams");
 _Static_assert(sizeof(struct nvbuf_mapped) == 72, "NvBufSurfaceMappedAddr");
-_Static_assert(sizeof(struct nvbuf_request) == 80, "NvBufSurfaceAllocateParams");
 _Static_assert(offsetof(struct nvbuf_request, scan) == 32, "NvBufSurfaceCreateParams");
 _Static_assert(offsetof(struct nvbuf_request, tag) == 40, "memtag");
+_Static_assert(offsetof(struct nvbuf_request, tag_of_jetpack7) == 80, "NvBufSurfaceAllocateParams");
+_Static_assert(sizeof(struct nvbuf_request) == 256, "with room for longer ones");
 
 static int find(const struct nvbufsurface *library, const char *symbol, void *ret_function,
                 struct error *error)
@@ -33,46 +34,39 @@ int nvbufsurface_init(struct nvbufsurface *library, struct error *error)
     int r = 0;
 
     *library = (struct nvbufsurface){.library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL)};
-    if (!library->library) {
+    if (!library->library)
         return error_set(error, -ENODEV, "%s", dlerror());
-    }
 #define FIND(name, symbol, parameters)                                                             \
     if (r == 0) {                                                                                  \
         r = find(library, #symbol, &library->name, error);                                         \
     }
     NVBUFSURFACE_FUNCTIONS(FIND)
 #undef FIND
-    if (r < 0) {
+    if (r < 0)
         nvbufsurface_finish(library);
-    }
     return r;
 }
 
 void nvbufsurface_finish(struct nvbufsurface *library)
 {
-    if (library->library) {
+    if (library->library)
         dlclose(library->library);
-    }
     *library = (struct nvbufsurface){0};
 }
 
 int nvbufsurface_new(const struct nvbufsurface *library, uint32_t width, uint32_t height,
                      struct error *error, struct nvbuf_surface **ret_surface)
 {
-    // JetPack 7's is longer, with its tag further behind.
-    union {
-        struct nvbuf_request request;
-        uint8_t room[256];
-    } padded = {.room = {0}};
+    struct nvbuf_request request = {.width = width,
+                                    .height = height,
+                                    .colour = NVBUF_COLOUR_NV12,
+                                    .layout = NVBUF_LAYOUT_PITCH,
+                                    .memory = NVBUF_MEMORY_SURFACE_ARRAY,
+                                    .tag = NVBUF_TAG_VIDEO_CONVERT,
+                                    .tag_of_jetpack7 = NVBUF_TAG_VIDEO_CONVERT};
     struct nvbuf_surface *surface = NULL;
 
-    padded.request = (struct nvbuf_request){.width = width,
-                                            .height = height,
-                                            .colour = NVBUF_COLOUR_NV12,
-                                            .layout = NVBUF_LAYOUT_PITCH,
-                                            .memory = NVBUF_MEMORY_SURFACE_ARRAY,
-                                            .tag = NVBUF_TAG_VIDEO_CONVERT};
-    if (library->allocate(&surface, 1, &padded.request) != 0 || !surface) {
+    if (library->allocate(&surface, 1, &request) != 0 || !surface) {
         return error_set(error, -ENOMEM, "NvBufSurfaceAllocate: no surface of %ux%u", width,
                          height);
     }
@@ -98,19 +92,16 @@ static const char *object_to_planes(const struct nvbuf_buffer *buffer)
     const struct nvbuf_planes *planes = &buffer->planes;
     uint64_t end = 0;
 
-    if (planes->count != 2) {
+    if (planes->count != 2)
         return "its number of planes";
-    }
     for (uint32_t i = 0; i < planes->count; i++) {
         uint32_t rows = i ? (buffer->height + 1) / 2 : buffer->height;
         uint32_t width_bytes = i ? (buffer->width + 1) / 2 * 2 : buffer->width;
 
-        if (planes->pitch[i] < width_bytes) {
+        if (planes->pitch[i] < width_bytes)
             return "the pitch of a plane";
-        }
-        if (planes->offset[i] < end) {
+        if (planes->offset[i] < end)
             return "the offset of a plane";
-        }
         end = planes->offset[i] + (uint64_t)planes->pitch[i] * rows;
     }
     return end > buffer->size ? "its size" : NULL;
@@ -120,21 +111,16 @@ static const char *object_to(const struct nvbuf_surface *surface, uint32_t width
 {
     const struct nvbuf_buffer *buffer = surface->buffers;
 
-    if (surface->capacity < 1 || !buffer) {
+    if (surface->capacity < 1 || !buffer)
         return "its number of buffers";
-    }
-    if (surface->memory != NVBUF_MEMORY_SURFACE_ARRAY) {
+    if (surface->memory != NVBUF_MEMORY_SURFACE_ARRAY)
         return "the kind of its memory";
-    }
-    if (buffer->width != width || buffer->height != height) {
+    if (buffer->width != width || buffer->height != height)
         return "its width and height";
-    }
-    if (!is_nv12(buffer->colour)) {
+    if (!is_nv12(buffer->colour))
         return "its format";
-    }
-    if (buffer->layout != NVBUF_LAYOUT_PITCH) {
+    if (buffer->layout != NVBUF_LAYOUT_PITCH)
         return "in blocks";
-    }
     return object_to_planes(buffer);
 }
 

@@ -1,9 +1,9 @@
 // NVMM, the memory of a Jetson's multimedia engines: libnvbufsurface, opened when it is there.
 //
-// What GStreamer's elements hand on as "memory:NVMM" is the address of a struct nvbuf_surface. The
-// structs are declared here as NVIDIA's header nvbufsurface.h lays them out in JetPack 5 and 6, so
-// that edged builds without it; nvbufsurface_check() compares a surface of this machine with them
-// before anything relies on it. The functions return 0, or -1 and no reason.
+// GStreamer's elements hand on the address of a struct nvbuf_surface as "memory:NVMM". The structs
+// are declared here as NVIDIA's header nvbufsurface.h lays them out in JetPack 5 and 6, so that
+// edged builds without it; nvbufsurface_check() compares a surface of this machine with them before
+// anything relies on it. The functions return 0, or -1 and no reason.
 //
 // libEGL is not called: NvBufSurfaceMapEglImage() makes its images on a display of its own, which
 // it finds only where neither DISPLAY nor WAYLAND_DISPLAY names another.
@@ -72,6 +72,10 @@ struct nvbuf_request {
     uint32_t scan, subsampling; // 0: progressive, as the colour has it
     uint32_t tag;               // enum nvbuf_tag
     void *reserved[4];
+    // Behind the end of the struct but in JetPack 7, whose own parameters of the first kind are
+    // longer by 40 bytes.
+    uint32_t tag_of_jetpack7;
+    uint32_t room[43];
 };
 
 #define NVBUFSURFACE_FUNCTIONS(X)                                                                  \

@@ -54,9 +54,8 @@ static const struct packing packings[] = {
 static const struct packing *find_packing(const char *format)
 {
     for (size_t i = 0; i < ARRAY_LENGTH(packings); i++) {
-        if (strcmp(packings[i].format, format) == 0) {
+        if (strcmp(packings[i].format, format) == 0)
             return &packings[i];
-        }
     }
     return NULL;
 }
@@ -74,9 +73,8 @@ static struct colour cell_colour(uint32_t i, uint32_t j)
 
 static uint8_t *put_group(uint8_t *to, const char *components, struct colour colour)
 {
-    for (const char *c = components; *c; c++) {
+    for (const char *c = components; *c; c++)
         *to++ = *c == 'y' ? colour.luma : *c == 'u' ? colour.cb : colour.cr;
-    }
     return to;
 }
 
@@ -123,12 +121,10 @@ static int init_plane(struct pattern *pattern, unsigned index)
     plane->strips = malloc(plane->strip_bytes * pattern->cells_down);
     plane->flat = malloc(plane->block_bytes);
     plane->striped = malloc(plane->block_bytes);
-    if (!plane->strips || !plane->flat || !plane->striped) {
+    if (!plane->strips || !plane->flat || !plane->striped)
         return -ENOMEM;
-    }
-    for (uint32_t j = 0; j < pattern->cells_down; j++) {
+    for (uint32_t j = 0; j < pattern->cells_down; j++)
         render_strip(pattern, index, j);
-    }
     render_blocks(pattern, index);
     return 0;
 }
@@ -143,27 +139,23 @@ int pattern_new(const struct frame_layout *layout, struct pattern **ret_pattern)
     _cleanup_(cleanup_pattern) struct pattern *pattern = NULL;
     const struct packing *packing = find_packing(layout->format->name);
 
-    if (!packing) {
+    if (!packing)
         return -ENOTSUP;
-    }
     pattern = calloc(1, sizeof *pattern);
-    if (!pattern) {
+    if (!pattern)
         return -ENOMEM;
-    }
     pattern->layout = *layout;
     pattern->packing = packing;
     pattern->cells_across = (layout->width + CELL_PX - 1) / CELL_PX;
     pattern->cells_down = (layout->height + CELL_PX - 1) / CELL_PX;
     pattern->block_px = layout->width / BLOCKS / 4 * 4;
-    if (pattern->block_px < 4) {
+    if (pattern->block_px < 4)
         pattern->block_px = 4;
-    }
     for (unsigned i = 0; i < layout->format->plane_count; i++) {
         int r = init_plane(pattern, i);
 
-        if (r < 0) {
+        if (r < 0)
             return r;
-        }
     }
     *ret_pattern = TAKE(pattern);
     return 0;
@@ -171,9 +163,8 @@ int pattern_new(const struct frame_layout *layout, struct pattern **ret_pattern)
 
 void pattern_free(struct pattern *pattern)
 {
-    if (!pattern) {
+    if (!pattern)
         return;
-    }
     for (unsigned i = 0; i < PIXEL_FORMAT_PLANES_MAX; i++) {
         free(pattern->planes[i].strips);
         free(pattern->planes[i].flat);
@@ -207,9 +198,8 @@ static void draw_number(const struct pattern *pattern, unsigned index, uint32_t 
         memcpy(first + done, bits >> k & 1 ? plane->striped : plane->flat, bytes);
         done += bytes;
     }
-    for (uint32_t row = 1; row < rows && row < plane->block_rows; row++) {
+    for (uint32_t row = 1; row < rows && row < plane->block_rows; row++)
         memcpy(first + row * stride, first, done);
-    }
 }
 
 void pattern_set_caption(struct pattern *pattern, const char *caption)
@@ -255,10 +245,8 @@ void pattern_draw(const struct pattern *pattern, uint64_t number, struct frame *
             to += frame->layout.planes[i].stride;
         }
     }
-    if (pattern->caption) {
+    if (pattern->caption)
         draw_caption(pattern->caption, frame);
-    }
-    for (unsigned i = 0; i < frame->layout.format->plane_count; i++) {
+    for (unsigned i = 0; i < frame->layout.format->plane_count; i++)
         draw_number(pattern, i, number_bits(number), frame);
-    }
 }

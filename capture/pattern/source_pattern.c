@@ -55,23 +55,19 @@ static int pattern_source_open(const struct config_camera *camera,
     struct source_pattern *self = calloc(1, sizeof *self);
     int r;
 
-    if (!self) {
+    if (!self)
         return error_set(error, -ENOMEM, "pattern: out of memory");
-    }
     source = &self->source;
     source->ops = &source_pattern_ops;
     r = init_mode(&source->mode, camera, error);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     r = pattern_new(&source->mode.layout, &self->pattern);
-    if (r < 0) {
+    if (r < 0)
         return error_set(error, r, "the pattern cannot draw %s", source->mode.layout.format->name);
-    }
     r = frame_pool_new(&source->mode.layout, POOL_FRAMES, environment->allocator, &self->pool);
-    if (r < 0) {
+    if (r < 0)
         return error_set(error, r, "pattern: no frame memory: %s", strerror(-r));
-    }
     *ret_source = TAKE(source);
     return 0;
 }
@@ -124,9 +120,8 @@ static int pattern_source_next(struct source *source, int timeout_ms, struct err
         skip_missed(self);
         when_ns = due_ns(self, self->number);
         clock_sleep_until_ns(when_ns < deadline_ns ? when_ns : deadline_ns);
-        if (when_ns > deadline_ns) {
+        if (when_ns > deadline_ns)
             return -EAGAIN;
-        }
         frame = frame_pool_take(self->pool);
         if (frame) {
             frame->sequence = self->number++;

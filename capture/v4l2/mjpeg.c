@@ -20,7 +20,7 @@ enum mjpeg_marker {
     MARKER_APP0 = 0xe0,
 };
 
-// What libjpeg takes for a JFIF header.
+// The shortest APP0 segment that libjpeg takes for a JFIF header.
 #define JFIF_BYTES 14
 #define JFIF_VERSION_AT 5
 #define FRAME_COMPONENTS_AT 5
@@ -35,9 +35,8 @@ int mjpeg_new(struct mjpeg **ret_mjpeg)
 {
     struct mjpeg *mjpeg = calloc(1, sizeof *mjpeg);
 
-    if (!mjpeg) {
+    if (!mjpeg)
         return -ENOMEM;
-    }
     mjpeg->handle = tjInitDecompress();
     if (!mjpeg->handle) {
         free(mjpeg);
@@ -60,12 +59,10 @@ void mjpeg_free(struct mjpeg *mjpeg)
 // touch luma one sample beyond our plane.
 static const char *format_name(int subsampling, int colorspace, uint32_t width, uint32_t height)
 {
-    if (colorspace == TJCS_GRAY && subsampling == TJSAMP_GRAY) {
+    if (colorspace == TJCS_GRAY && subsampling == TJSAMP_GRAY)
         return "GREY";
-    }
-    if (colorspace != TJCS_YCbCr) {
+    if (colorspace != TJCS_YCbCr)
         return colorspace == TJCS_RGB ? "RGB3" : NULL;
-    }
     switch (subsampling) {
     case TJSAMP_444:
         return "444P";
@@ -103,17 +100,15 @@ static const struct pixel_format *read_header(struct mjpeg *mjpeg, const uint8_t
     int subsampling, colorspace;
     const char *name;
 
-    if (size == 0 || size > INT_MAX) {
+    if (size == 0 || size > INT_MAX)
         return NULL;
-    }
     if (tjDecompressHeader3(mjpeg->handle, data, size, ret_width, ret_height, &subsampling,
                             &colorspace) < 0) {
         renew_handle(mjpeg);
         return NULL;
     }
-    if (!fits(*ret_width, width) || !fits(*ret_height, height)) {
+    if (!fits(*ret_width, width) || !fits(*ret_height, height))
         return NULL;
-    }
     name = format_name(subsampling, colorspace, width, height);
     return name ? pixel_format_by_name(name) : NULL;
 }
@@ -173,13 +168,11 @@ static int decode_and_crop(struct mjpeg *mjpeg, const uint8_t *data, size_t size
         mjpeg->whole = malloc(whole.size);
         mjpeg->whole_bytes = mjpeg->whole ? whole.size : 0;
     }
-    if (!mjpeg->whole) {
+    if (!mjpeg->whole)
         return -ENOMEM;
-    }
     r = decode(mjpeg, data, size, width, height, &whole, mjpeg->whole);
-    if (r == 0) {
+    if (r == 0)
         copies_copy_frame(copies, COPY_MJPEG_DECODE, frame, &whole, mjpeg->whole);
-    }
     return r;
 }
 
@@ -191,23 +184,20 @@ int mjpeg_decode(struct mjpeg *mjpeg, const uint8_t *data, size_t size, struct c
     const struct pixel_format *format =
         read_header(mjpeg, data, size, layout->width, layout->height, &width, &height);
 
-    if (!format || format != layout->format) {
+    if (!format || format != layout->format)
         return -EBADMSG;
-    }
     r = (uint32_t)width == layout->width && (uint32_t)height == layout->height
             ? decode(mjpeg, data, size, width, height, layout, frame->data)
             : decode_and_crop(mjpeg, data, size, width, height, copies, frame);
-    if (r == 0) {
+    if (r == 0)
         copies_count(copies, COPY_MJPEG_DECODE);
-    }
     return r;
 }
 
 static size_t mend_end(uint8_t *data, size_t size, size_t room)
 {
-    if ((data[size - 2] == 0xff && data[size - 1] == MARKER_EOI) || room - size < 2) {
+    if ((data[size - 2] == 0xff && data[size - 1] == MARKER_EOI) || room - size < 2)
         return size;
-    }
     data[size] = 0xff;
     data[size + 1] = MARKER_EOI;
     return size + 2;
@@ -228,9 +218,8 @@ size_t mjpeg_mend(uint8_t *data, size_t size, size_t room)
             at++;
             continue;
         }
-        if (length < 2 || length > size - at - 2) {
+        if (length < 2 || length > size - at - 2)
             break;
-        }
         at += 2 + length;
         length -= 2;
         if (marker == MARKER_APP0 && length >= JFIF_BYTES && memcmp(content, "JFIF", 5) == 0) {

@@ -21,12 +21,10 @@ static void name_from_title(char name[static NAME_SIZE], const uint8_t *title, s
             gap = length > 0;
             continue;
         }
-        if (gap && length + 1 < NAME_SIZE) {
+        if (gap && length + 1 < NAME_SIZE)
             name[length++] = '_';
-        }
-        if (length + 1 < NAME_SIZE) {
+        if (length + 1 < NAME_SIZE)
             name[length++] = (char)tolower(title[i]);
-        }
         gap = false;
     }
     name[length] = '\0';
@@ -40,9 +38,8 @@ static bool next_control(const struct v4l2_device *device, struct v4l2_queryctrl
         uint32_t id = query->id;
 
         query->id |= V4L2_CTRL_FLAG_NEXT_CTRL;
-        if (v4l2_device_ioctl(device, VIDIOC_QUERYCTRL, query) < 0 || query->id <= id) {
+        if (v4l2_device_ioctl(device, VIDIOC_QUERYCTRL, query) < 0 || query->id <= id)
             return false;
-        }
         if (query->type != V4L2_CTRL_TYPE_CTRL_CLASS && !(query->flags & V4L2_CTRL_FLAG_DISABLED)) {
             name_from_title(name, query->name, sizeof query->name);
             return true;
@@ -73,12 +70,10 @@ static int find_control(const struct v4l2_device *device, const struct config_co
     char name[NAME_SIZE];
 
     for (int i = 0; i < CONTROLS_MAX && next_control(device, &query, name); i++) {
-        if (strcmp(name, control->name) != 0) {
+        if (strcmp(name, control->name) != 0)
             continue;
-        }
-        if (query.flags & V4L2_CTRL_FLAG_READ_ONLY) {
+        if (query.flags & V4L2_CTRL_FLAG_READ_ONLY)
             return error_set(error, -EINVAL, "%s: control %s is read-only", device->path, name);
-        }
         if (query.type != V4L2_CTRL_TYPE_BITMASK && query.type != V4L2_CTRL_TYPE_BUTTON &&
             (control->value < query.minimum || control->value > query.maximum)) {
             return error_set(error, -EINVAL, "%s: control %s = %d is out of range %d..%d",
@@ -96,9 +91,8 @@ static int set_control(const struct v4l2_device *device, const struct config_con
     struct v4l2_control set = {.id = id, .value = control->value};
     int r = v4l2_device_ioctl(device, VIDIOC_S_CTRL, &set);
 
-    if (r == -ENODEV) {
+    if (r == -ENODEV)
         return v4l2_device_failed(device, r, "set a control", error);
-    }
     if (r < 0) {
         return error_set(error, -EINVAL, "%s: the driver refuses control %s = %d: %s", device->path,
                          control->name, control->value, strerror(-r));
@@ -114,12 +108,10 @@ int v4l2_controls_apply(const struct v4l2_device *device, const struct config_co
             struct v4l2_queryctrl query = {0};
             int r = find_control(device, &controls[i], error, &query);
 
-            if (r == 0 && pass == 1) {
+            if (r == 0 && pass == 1)
                 r = set_control(device, &controls[i], query.id, error);
-            }
-            if (r < 0) {
+            if (r < 0)
                 return r;
-            }
         }
     }
     return 0;

@@ -31,9 +31,8 @@ static void append_capture_device(char *text, size_t size, const char *path)
     size_t length = strlen(text);
     int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 
-    if (fd < 0) {
+    if (fd < 0)
         return;
-    }
     if (v4l2_ioctl(fd, VIDIOC_QUERYCAP, &capability) == 0 &&
         device_caps(&capability) & CAPTURE_CAPS) {
         snprintf(text + length, size - length, "%s%s (%.32s)", length > 0 ? ", " : "", path,
@@ -51,9 +50,8 @@ void v4l2_device_list(char *text, size_t size)
         snprintf(path, sizeof path, "/dev/video%d", i);
         append_capture_device(text, size, path);
     }
-    if (text[0] == '\0') {
+    if (text[0] == '\0')
         snprintf(text, size, "none");
-    }
 }
 
 static int open_failed(const char *path, int code, struct error *error)
@@ -85,9 +83,8 @@ static int check_capabilities(const struct v4l2_device *device, struct error *er
     int r = v4l2_device_ioctl(device, VIDIOC_QUERYCAP, &capability);
     uint32_t caps = device_caps(&capability);
 
-    if (r < 0) {
+    if (r < 0)
         return open_failed(device->path, r, error);
-    }
     if (!(caps & CAPTURE_CAPS)) {
         return error_set(error, -EINVAL, "%s is not a capture device (%.32s)", device->path,
                          (const char *)capability.card);
@@ -98,10 +95,16 @@ static int check_capabilities(const struct v4l2_device *device, struct error *er
                          "(libv4l-mplane.so) is missing",
                          device->path);
     }
-    if (!(caps & V4L2_CAP_STREAMING)) {
+    if (!(caps & V4L2_CAP_STREAMING))
         return error_set(error, -ENOTSUP, "%s cannot stream, only read()", device->path);
-    }
     return 0;
+}
+
+// libv4l2 converts, and its plugin speaks for multi-planar devices. It is kept away from others: a
+// Jetson's has a plugin that takes the nodes of sensors for cameras of its own.
+static bool needs_library(const struct v4l2_capability *capability, bool converting)
+{
+    return converting || !(device_caps(capability) & V4L2_CAP_VIDEO_CAPTURE);
 }
 
 int v4l2_device_open(const char *path, bool converting, struct error *error,
@@ -118,16 +121,17 @@ int v4l2_device_open(const char *path, bool converting, struct error *error,
                          sizeof device.path - 1);
     }
     fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    // Asked before libv4l2 takes over, which writes to stderr about what is no V4L2 device.
+    // The kernel is asked, as libv4l2 was not given the descriptor; libv4l2 would write to stderr
+    // about what is no V4L2 device.
     if (fd < 0 || v4l2_ioctl(fd, VIDIOC_QUERYCAP, &capability) < 0 ||
-        v4l2_fd_open(fd, converting ? 0 : V4L2_DISABLE_CONVERSION) < 0) {
+        (needs_library(&capability, converting) &&
+         v4l2_fd_open(fd, converting ? 0 : V4L2_DISABLE_CONVERSION) < 0)) {
         return open_failed(path, -errno, error);
     }
     device.fd = TAKE_FD(fd);
     r = check_capabilities(&device, error);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     *ret_device = device;
     device.fd = -1;
     return 0;
@@ -151,11 +155,9 @@ static bool device_is_gone(const struct v4l2_device *device)
 int v4l2_device_failed(const struct v4l2_device *device, int code, const char *doing,
                        struct error *error)
 {
-    if (code == -EBUSY || code == -EACCES) {
+    if (code == -EBUSY || code == -EACCES)
         return open_failed(device->path, code, error);
-    }
-    if (code == -ENODEV || code == -ENXIO || device_is_gone(device)) {
+    if (code == -ENODEV || code == -ENXIO || device_is_gone(device))
         return error_set(error, -ENODEV, "%s is gone (unplugged)", device->path);
-    }
     return error_set(error, -EIO, "%s: cannot %s: %s", device->path, doing, strerror(-code));
 }

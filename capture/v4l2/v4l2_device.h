@@ -1,5 +1,5 @@
-// An open V4L2 capture device, always through libv4l2, so that its plugins (multi-planar devices,
-// vendor cameras) work.
+// An open V4L2 capture device, through libv4l2 where that has to convert, or to speak for a
+// multi-planar one by its plugin.
 //
 // libv4l2 refuses USERPTR on every device it might convert for, so a device is opened raw
 // (V4L2_DISABLE_CONVERSION) first and opened again with conversion only when none of its own

@@ -32,9 +32,8 @@ int64_t v4l2_history_pts(struct v4l2_history *history, const struct v4l2_buffer 
         buffer->timestamp.tv_usec < 1000000) {
         pts_ns = buffer->timestamp.tv_sec * NS_PER_S + buffer->timestamp.tv_usec * NS_PER_US;
     }
-    if (pts_ns > now_ns || pts_ns < now_ns - AGE_MAX_NS || pts_ns <= history->pts_ns) {
+    if (pts_ns > now_ns || pts_ns < now_ns - AGE_MAX_NS || pts_ns <= history->pts_ns)
         pts_ns = now_ns;
-    }
     history->pts_ns = pts_ns;
     return pts_ns;
 }

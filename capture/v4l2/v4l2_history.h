@@ -1,4 +1,4 @@
-// What the buffers of a V4L2 stream say about time and order, made trustworthy.
+// Time and order of the buffers of a V4L2 stream, checked and mended where the driver's are wrong.
 #pragma once
 
 #include <linux/videodev2.h>

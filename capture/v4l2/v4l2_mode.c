@@ -17,9 +17,9 @@ struct candidates {
     char offered[128]; // every format of the device, for messages: "YUYV, MJPG", or "none"
 };
 
-// What a format costs the rest of the way: NV12 goes to the encoder as it is, packed formats are
-// read with a stride of 2, RGB needs arithmetic for luma, GREY has no colour, MJPG is decoded. What
-// is not here, a sensor's raw samples, is no picture yet.
+// The cost of a format for the rest of the way: NV12 goes to the encoder as it is, packed formats
+// are read with a stride of 2, RGB needs arithmetic for luma, GREY has no colour, MJPG is decoded.
+// A format that is missing here, a sensor's raw samples, is no picture yet.
 static const struct {
     uint32_t fourcc;
     double cost;
@@ -33,9 +33,8 @@ static const struct {
 static double format_cost(uint32_t fourcc)
 {
     for (size_t i = 0; i < ARRAY_LENGTH(format_costs); i++) {
-        if (format_costs[i].fourcc == fourcc) {
+        if (format_costs[i].fourcc == fourcc)
             return format_costs[i].cost;
-        }
     }
     return 1;
 }
@@ -51,9 +50,8 @@ static double rate_cost(const struct v4l2_fract *interval, int wanted)
 {
     double ratio;
 
-    if (interval->numerator == 0 || interval->denominator == 0) {
+    if (interval->numerator == 0 || interval->denominator == 0)
         return 0;
-    }
     ratio = (double)interval->denominator / interval->numerator / wanted;
     return ratio < 1 ? 4 * (1 - ratio) : 0.1 * (ratio < 2 ? ratio - 1 : 1);
 }
@@ -68,12 +66,10 @@ static struct v4l2_fract interval_in_range(const struct v4l2_frmival_stepwise *r
 {
     struct v4l2_fract wanted = {1, (uint32_t)fps};
 
-    if (fract_seconds(&wanted) < fract_seconds(&range->min)) {
+    if (fract_seconds(&wanted) < fract_seconds(&range->min))
         return range->min;
-    }
-    if (fract_seconds(&wanted) > fract_seconds(&range->max)) {
+    if (fract_seconds(&wanted) > fract_seconds(&range->max))
         return range->max;
-    }
     return wanted;
 }
 
@@ -90,9 +86,8 @@ static void find_interval(const struct v4l2_device *device, const struct config_
         };
         struct v4l2_fract interval;
 
-        if (v4l2_device_ioctl(device, VIDIOC_ENUM_FRAMEINTERVALS, &query) < 0) {
+        if (v4l2_device_ioctl(device, VIDIOC_ENUM_FRAMEINTERVALS, &query) < 0)
             return;
-        }
         interval = query.type == V4L2_FRMIVAL_TYPE_DISCRETE
                        ? query.discrete
                        : interval_in_range(&query.stepwise, wish->fps);
@@ -101,9 +96,8 @@ static void find_interval(const struct v4l2_device *device, const struct config_
              rate_cost(&interval, wish->fps) < rate_cost(&candidate->interval, wish->fps))) {
             candidate->interval = interval;
         }
-        if (query.type != V4L2_FRMIVAL_TYPE_DISCRETE) {
+        if (query.type != V4L2_FRMIVAL_TYPE_DISCRETE)
             return;
-        }
     }
 }
 
@@ -112,9 +106,8 @@ static uint32_t size_in_range(uint32_t min, uint32_t max, uint32_t step, uint32_
     uint32_t size = wanted < min ? min : wanted > max ? max : wanted;
     uint32_t over = step > 1 ? (size - min) % step : 0;
 
-    if (over > 0) {
+    if (over > 0)
         size = over * 2 < step || size - over > max - step ? size - over : size - over + step;
-    }
     return size;
 }
 
@@ -163,9 +156,8 @@ static struct v4l2_candidate find_mode(const struct v4l2_device *device,
         struct v4l2_frmsizeenum query = {.index = i, .pixel_format = fourcc};
         struct v4l2_candidate candidate = {.fourcc = fourcc};
 
-        if (v4l2_device_ioctl(device, VIDIOC_ENUM_FRAMESIZES, &query) < 0) {
+        if (v4l2_device_ioctl(device, VIDIOC_ENUM_FRAMESIZES, &query) < 0)
             break;
-        }
         if (size_from_entry(&query, wish, &candidate)) {
             evaluate(device, wish, &candidate);
             if (!found || candidate.cost < best.cost) {
@@ -173,13 +165,11 @@ static struct v4l2_candidate find_mode(const struct v4l2_device *device,
                 found = true;
             }
         }
-        if (query.type != V4L2_FRMSIZE_TYPE_DISCRETE) {
+        if (query.type != V4L2_FRMSIZE_TYPE_DISCRETE)
             break;
-        }
     }
-    if (!found) {
+    if (!found)
         evaluate(device, wish, &best);
-    }
     return best;
 }
 
@@ -189,9 +179,8 @@ static void add_offered(struct candidates *candidates, uint32_t fourcc)
     char name[5] = {(char)fourcc, (char)(fourcc >> 8), (char)(fourcc >> 16),
                     (char)(fourcc >> 24 & 127)};
 
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 4; i++)
         name[i] = name[i] > ' ' && name[i] < 127 ? name[i] : '.';
-    }
     snprintf(candidates->offered + length, sizeof candidates->offered - length, "%s%s",
              length > 0 ? ", " : "", name);
 }
@@ -206,9 +195,8 @@ static bool is_wanted(const struct v4l2_device *device, const struct config_came
     bool emulated = format->flags & V4L2_FMT_FLAG_EMULATED;
 
     // A decoded JPEG is read from the driver's own buffer: there is no USERPTR for it.
-    if (wish->io == CONFIG_V4L2_IO_USERPTR && format->pixelformat == V4L2_PIX_FMT_MJPEG) {
+    if (wish->io == CONFIG_V4L2_IO_USERPTR && format->pixelformat == V4L2_PIX_FMT_MJPEG)
         return false;
-    }
     return name && emulated == device->converting &&
            (strcmp(wish->format, "auto") == 0 || strcmp(wish->format, name) == 0);
 }
@@ -217,12 +205,10 @@ static void insert_sorted(struct candidates *candidates, struct v4l2_candidate c
 {
     size_t i = candidates->count;
 
-    if (i == V4L2_CANDIDATES_MAX) {
+    if (i == V4L2_CANDIDATES_MAX)
         return;
-    }
-    for (; i > 0 && candidates->list[i - 1].cost > candidate.cost; i--) {
+    for (; i > 0 && candidates->list[i - 1].cost > candidate.cost; i--)
         candidates->list[i] = candidates->list[i - 1];
-    }
     candidates->list[i] = candidate;
     candidates->count++;
 }
@@ -237,17 +223,14 @@ static void find_candidates(const struct v4l2_device *device, const struct confi
     for (uint32_t i = 0; i < LIST_MAX; i++) {
         struct v4l2_fmtdesc format = {.index = i, .type = V4L2_BUF_TYPE_VIDEO_CAPTURE};
 
-        if (v4l2_device_ioctl(device, VIDIOC_ENUM_FMT, &format) < 0) {
+        if (v4l2_device_ioctl(device, VIDIOC_ENUM_FMT, &format) < 0)
             break;
-        }
         add_offered(&found, format.pixelformat);
-        if (is_wanted(device, wish, &format)) {
+        if (is_wanted(device, wish, &format))
             insert_sorted(&found, find_mode(device, wish, format.pixelformat));
-        }
     }
-    if (found.offered[0] == '\0') {
+    if (found.offered[0] == '\0')
         snprintf(found.offered, sizeof found.offered, "none");
-    }
     *ret_candidates = found;
 }
 
@@ -261,14 +244,12 @@ int v4l2_mode_probe(const char *path, const struct config_camera *wish, struct e
         struct v4l2_device device;
         int r = v4l2_device_open(path, converting, error, &device);
 
-        if (r < 0) {
+        if (r < 0)
             return r;
-        }
         find_candidates(&device, wish, &candidates);
         v4l2_device_close(&device);
-        if (!converting) {
+        if (!converting)
             memcpy(offered, candidates.offered, sizeof offered);
-        }
     }
     if (candidates.count == 0) {
         return error_set(error, -ENOTSUP, "%s has no format edged can use; it offers %s", path,
@@ -285,9 +266,8 @@ void v4l2_candidate_describe(const struct v4l2_candidate *candidate,
     const struct pixel_format *format = pixel_format_by_fourcc(candidate->fourcc);
     char rate[24] = "";
 
-    if (interval->numerator > 0) {
+    if (interval->numerator > 0)
         snprintf(rate, sizeof rate, "@%g", (double)interval->denominator / interval->numerator);
-    }
     snprintf(text, V4L2_CANDIDATE_TEXT_BYTES, "%s %ux%u%s%s", format ? format->name : "MJPG",
              candidate->width, candidate->height, rate,
              format && format->mosaic.bits > 0 ? ", raw samples" : "");
@@ -331,9 +311,8 @@ static struct frame_colour read_colour(const struct v4l2_pix_format *pix)
 {
     uint32_t transfer = pix->xfer_func, matrix = pix->ycbcr_enc;
 
-    if (says_colorspace(pix) && transfer == V4L2_XFER_FUNC_DEFAULT) {
+    if (says_colorspace(pix) && transfer == V4L2_XFER_FUNC_DEFAULT)
         transfer = V4L2_MAP_XFER_FUNC_DEFAULT(pix->colorspace);
-    }
     if (says_colorspace(pix) && matrix == V4L2_YCBCR_ENC_DEFAULT &&
         pix->pixelformat != V4L2_PIX_FMT_MJPEG) {
         matrix = V4L2_MAP_YCBCR_ENC_DEFAULT(pix->colorspace);
@@ -364,12 +343,10 @@ void v4l2_colour_read(const struct v4l2_pix_format *pix, struct frame_layout *la
     struct frame_colour said = read_colour(pix), otherwise = layout->colour;
 
     layout->range = rgb ? FRAME_RANGE_FULL : read_range(pix, layout);
-    if (pix->pixelformat == V4L2_PIX_FMT_MJPEG) {
+    if (pix->pixelformat == V4L2_PIX_FMT_MJPEG)
         otherwise = (struct frame_colour){COLOUR_BT709, COLOUR_SRGB, COLOUR_BT601};
-    }
-    if (rgb) {
+    if (rgb)
         said.matrix = COLOUR_RGB;
-    }
     layout->colour = frame_colour_complete(said, otherwise);
 }
 
@@ -387,14 +364,12 @@ static bool layout_from_driver(struct frame_layout *layout, const struct v4l2_pi
     for (unsigned i = 0; i < format->plane_count; i++) {
         size_t stride = pix->bytesperline;
 
-        if (stride == 0) {
+        if (stride == 0)
             stride = layout->planes[i].stride;
-        } else if (format->plane_count == 3 && i > 0) {
+        else if (format->plane_count == 3 && i > 0)
             stride >>= format->planes[i].shift_x;
-        }
-        if (stride < layout->planes[i].width_bytes || stride > IMAGE_MAX_BYTES) {
+        if (stride < layout->planes[i].width_bytes || stride > IMAGE_MAX_BYTES)
             return false;
-        }
         layout->planes[i].stride = stride;
         layout->planes[i].offset = end;
         end += stride * layout->planes[i].rows;
@@ -413,8 +388,14 @@ static bool field_is_whole_picture(uint32_t field)
 static int check_answer(const struct v4l2_device *device, const struct v4l2_pix_format *pix,
                         uint32_t fourcc, struct error *error, struct v4l2_mode *mode)
 {
-    if (pix->pixelformat != fourcc || !field_is_whole_picture(pix->field)) {
+    if (pix->pixelformat != fourcc)
         return error_set(error, -ENOTSUP, "%s does not accept the format it lists", device->path);
+    if (!field_is_whole_picture(pix->field)) {
+        return error_set(
+            error, -ENOTSUP,
+            "%s delivers the fields of interlaced pictures one by one, which edged does "
+            "not put together: have it deliver whole or progressive pictures",
+            device->path);
     }
     if (pix->width == 0 || pix->height == 0 || pix->width > SIZE_MAX_PX ||
         pix->height > SIZE_MAX_PX || pix->sizeimage == 0 || pix->sizeimage > IMAGE_MAX_BYTES ||
@@ -440,16 +421,14 @@ static void set_rate(const struct v4l2_device *device, const struct v4l2_candida
     struct v4l2_fract *interval = &parm.parm.capture.timeperframe;
 
     *interval = candidate->interval;
-    if (interval->numerator == 0) {
+    if (interval->numerator == 0)
         *interval = (struct v4l2_fract){1, (uint32_t)fps};
-    }
     mode->fps_numerator = interval->denominator;
     mode->fps_denominator = interval->numerator;
     if (v4l2_device_ioctl(device, VIDIOC_S_PARM, &parm) < 0) {
         parm = (struct v4l2_streamparm){.type = V4L2_BUF_TYPE_VIDEO_CAPTURE};
-        if (v4l2_device_ioctl(device, VIDIOC_G_PARM, &parm) < 0) {
+        if (v4l2_device_ioctl(device, VIDIOC_G_PARM, &parm) < 0)
             return;
-        }
     }
     if (interval->numerator > 0 && interval->denominator > 0) {
         mode->fps_numerator = interval->denominator;
@@ -482,16 +461,13 @@ static int try_candidate(const struct v4l2_device *device, const struct v4l2_can
     struct v4l2_mode mode = {0};
     int r = v4l2_device_ioctl(device, VIDIOC_S_FMT, &format);
 
-    if (r == -EINVAL) {
+    if (r == -EINVAL)
         return error_set(error, -ENOTSUP, "%s does not accept the format it lists", device->path);
-    }
-    if (r < 0) {
+    if (r < 0)
         return v4l2_device_failed(device, r, "set the format", error);
-    }
     r = check_answer(device, &format.fmt.pix, candidate->fourcc, error, &mode);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     set_rate(device, candidate, fps, &mode);
     tidy_rate(&mode);
     *ret_mode = mode;
@@ -505,9 +481,8 @@ static int read_development(const struct v4l2_device *device, const struct confi
     const struct pixel_format *format = mode->layout.format;
     int white = format ? (1 << format->mosaic.bits) - 1 : 0;
 
-    if (white == 0) {
+    if (white == 0)
         return 0;
-    }
     if (wish->raw_black >= white) {
         return error_set(error, -EINVAL, "%s: raw_black is %d, but samples of %s are 0 to %d",
                          device->path, wish->raw_black, format->name, white);
@@ -522,13 +497,11 @@ static bool is_refused(const struct v4l2_refused *refused, uint32_t fourcc)
 {
     const struct pixel_format *format = pixel_format_by_fourcc(fourcc);
 
-    if (refused->raw && format && format->mosaic.bits > 0) {
+    if (refused->raw && format && format->mosaic.bits > 0)
         return true;
-    }
     for (size_t i = 0; i < refused->count; i++) {
-        if (refused->list[i] == fourcc) {
+        if (refused->list[i] == fourcc)
             return true;
-        }
     }
     return false;
 }
@@ -547,9 +520,8 @@ int v4l2_mode_negotiate(const struct v4l2_device *device, const struct config_ca
                   wish->io == CONFIG_V4L2_IO_USERPTR ? " with io = \"userptr\"" : "",
                   candidates.offered);
     for (size_t i = 0; i < candidates.count && r == -ENOTSUP; i++) {
-        if (!is_refused(refused, candidates.list[i].fourcc)) {
+        if (!is_refused(refused, candidates.list[i].fourcc))
             r = try_candidate(device, &candidates.list[i], wish->fps, error, ret_mode);
-        }
     }
     return r < 0 ? r : read_development(device, wish, error, ret_mode);
 }

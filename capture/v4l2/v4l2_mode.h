@@ -1,5 +1,5 @@
-// What a V4L2 device offers, best first; and the format, size and rate that are settled with it,
-// the driver's answer turned into a layout.
+// The modes that a V4L2 device offers, best first; and the format, size and rate that are settled
+// with it, the driver's answer turned into a layout.
 //
 // Formats are compared by a cost: 10 for each 100 % the size is off (width and height), 4 for each
 // 100 % the rate falls short, 0.1 for each 100 % it is above, plus 0 to 1 for the format itself, 1
@@ -22,8 +22,8 @@ struct v4l2_candidate {
 #define V4L2_CANDIDATES_MAX 48
 #define V4L2_CANDIDATE_TEXT_BYTES 64
 
-// What the device at `path` would deliver for `wish`, by itself or converted by libv4l2. Errors are
-// those of v4l2_device_open(), and -ENOTSUP if it has no format edged can use.
+// The mode that the device at `path` would deliver for `wish`, by itself or converted by libv4l2.
+// Errors are those of v4l2_device_open(), and -ENOTSUP if it has no format edged can use.
 int v4l2_mode_probe(const char *path, const struct config_camera *wish, struct error *error,
                     struct v4l2_candidate *ret_best);
 // "YUYV 1280x720@30", "RG10 1640x1232@30, raw samples".

@@ -24,12 +24,10 @@ static int request_buffers(struct v4l2_queue *queue, unsigned count)
     };
     int r = v4l2_device_ioctl(queue->device, VIDIOC_REQBUFS, &request);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
-    if (request.count > VIDEO_MAX_FRAME || (request.count == 0 && count > 0)) {
+    if (request.count > VIDEO_MAX_FRAME || (request.count == 0 && count > 0))
         return -EPROTO;
-    }
     queue->count = request.count;
     return 0;
 }
@@ -41,6 +39,8 @@ static int init(struct v4l2_queue *queue, const struct v4l2_device *device, enum
 
     *queue = (struct v4l2_queue){.device = device, .memory = memory, .size_bytes = size_bytes};
     r = request_buffers(queue, count);
+    if (r == -EINVAL) // vivid says so now and then
+        r = request_buffers(queue, count);
     if (r == -EINVAL || r == -ENOTTY) {
         return error_set(error, -ENOTSUP, "%s: the driver refuses %s", device->path,
                          memory == V4L2_MEMORY_USERPTR ? "USERPTR" : "MMAP");
@@ -54,17 +54,14 @@ static int map_buffer(struct v4l2_queue *queue, uint32_t index)
     void *data;
     int r = v4l2_device_ioctl(queue->device, VIDIOC_QUERYBUF, &buffer);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
-    if (buffer.length < queue->size_bytes) {
+    if (buffer.length < queue->size_bytes)
         return -EPROTO;
-    }
     data = v4l2_mmap(NULL, buffer.length, PROT_READ | PROT_WRITE, MAP_SHARED, queue->device->fd,
                      buffer.m.offset);
-    if (data == MAP_FAILED) {
+    if (data == MAP_FAILED)
         return -errno;
-    }
     queue->slots[index].data = data;
     queue->slots[index].length = buffer.length;
     return 0;
@@ -77,16 +74,13 @@ int v4l2_queue_init_mmap(struct v4l2_queue *queue, const struct v4l2_device *dev
 
     for (uint32_t i = 0; r == 0 && i < queue->count; i++) {
         r = map_buffer(queue, i);
-        if (r == 0) {
+        if (r == 0)
             r = v4l2_queue_give(queue, i);
-        }
-        if (r < 0) {
+        if (r < 0)
             r = v4l2_device_failed(device, r, "map its buffers", error);
-        }
     }
-    if (r < 0) {
+    if (r < 0)
         v4l2_queue_finish(queue);
-    }
     return r;
 }
 
@@ -125,12 +119,10 @@ static uint32_t slot_for(const struct v4l2_queue *queue, const struct frame *fra
 {
     uint32_t i = 0;
 
-    if (frame->index < queue->count && !queue->slots[frame->index].frame) {
+    if (frame->index < queue->count && !queue->slots[frame->index].frame)
         return frame->index;
-    }
-    while (i < queue->count && queue->slots[i].frame) {
+    while (i < queue->count && queue->slots[i].frame)
         i++;
-    }
     return i;
 }
 
@@ -163,12 +155,10 @@ int v4l2_queue_start(struct v4l2_queue *queue, struct error *error)
     enum v4l2_buf_type type = V4L2_BUF_TYPE_VIDEO_CAPTURE;
     int r = v4l2_device_ioctl(queue->device, VIDIOC_STREAMON, &type);
 
-    if (r == -ENOSPC) {
+    if (r == -ENOSPC)
         return error_set(error, r, "%s: not enough USB bandwidth", queue->device->path);
-    }
-    if (r < 0) {
+    if (r < 0)
         return v4l2_device_failed(queue->device, r, "start streaming", error);
-    }
     queue->streaming = true;
     return 0;
 }
@@ -178,12 +168,10 @@ int v4l2_queue_take(struct v4l2_queue *queue, struct v4l2_buffer *ret_buffer)
     struct v4l2_buffer buffer = buffer_of(queue, 0);
     int r = v4l2_device_ioctl(queue->device, VIDIOC_DQBUF, &buffer);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
-    if (buffer.index >= queue->count || !queue->slots[buffer.index].queued) {
+    if (buffer.index >= queue->count || !queue->slots[buffer.index].queued)
         return -EPROTO;
-    }
     queue->slots[buffer.index].queued = false;
     *ret_buffer = buffer;
     return 0;
@@ -212,19 +200,15 @@ void v4l2_queue_finish(struct v4l2_queue *queue)
 {
     enum v4l2_buf_type type = V4L2_BUF_TYPE_VIDEO_CAPTURE;
 
-    if (queue->streaming) {
+    if (queue->streaming)
         v4l2_device_ioctl(queue->device, VIDIOC_STREAMOFF, &type);
-    }
     for (uint32_t i = 0; i < queue->count; i++) {
-        if (queue->memory == V4L2_MEMORY_MMAP && queue->slots[i].data) {
+        if (queue->memory == V4L2_MEMORY_MMAP && queue->slots[i].data && !queue->slots[i].is_lent)
             v4l2_munmap(queue->slots[i].data, queue->slots[i].length);
-        }
     }
-    if (queue->count > 0) {
+    if (queue->count > 0)
         request_buffers(queue, 0);
-    }
-    for (uint32_t i = 0; i < VIDEO_MAX_FRAME; i++) {
+    for (uint32_t i = 0; i < VIDEO_MAX_FRAME; i++)
         frame_unref(queue->slots[i].frame);
-    }
     *queue = (struct v4l2_queue){0};
 }

@@ -19,6 +19,7 @@ struct v4l2_queue {
         bool queued;
         struct frame *frame; // USERPTR: owned while queued or just taken
         uint8_t *data;       // MMAP: the mapping
+        bool is_lent;        // MMAP: which is not the queue's any more (v4l2_lent.h)
         size_t length;
     } slots[VIDEO_MAX_FRAME];
 };
@@ -28,9 +29,10 @@ struct v4l2_queue {
 int v4l2_queue_init_mmap(struct v4l2_queue *queue, const struct v4l2_device *device, unsigned count,
                          size_t size_bytes, struct error *error);
 
-// Asks for `count` USERPTR buffers and lets `allocator` make a pool of `layout` for them, at least
-// as many frames, all queued. -ENOTSUP when the driver refuses USERPTR or this memory; otherwise
-// as above, and -ENOMEM. The caller owns the pool.
+// Asks for `count` USERPTR buffers, a second time where the driver refuses them, and lets
+// `allocator` make a pool of `layout` for them, at least as many frames, all queued. -ENOTSUP when
+// the driver refuses USERPTR or this memory; otherwise as above, and -ENOMEM. The caller owns the
+// pool.
 int v4l2_queue_init_userptr(struct v4l2_queue *queue, const struct v4l2_device *device,
                             unsigned count, const struct frame_layout *layout, size_t size_bytes,
                             const struct frame_allocator *allocator, struct error *error,

@@ -1,294 +1,256 @@
 // A configuration file that was read once, and loaded with settings over it.
 //
-// Settings go into libconfig's tree before the table reads it, so that they are checked as the
-// file's own are. Every element gets its name there first: a setting may change what an unnamed one
-// would be called after.
+// The file's own values are kept as they were before defaults and names were filled in. Each load
+// copies them, sets the keys of the settings by their paths, then completes and checks the copy
+// like a file. Unnamed elements get their names first, because a setting may change the key that
+// such a name is taken from.
 #include "config/live/live.h"
 #include "config/parse/load.h"
 #include "config/schema/schema_value.h"
 
 #include <errno.h>
-#include <libconfig.h>
 #include <string.h>
 
 struct config_file {
     struct config_text text;
-    struct config *plain;
-    struct config_overrides origins; // of each key in the text, as values
+    struct config *read;       // before it is completed
+    struct config *plain;      // completed
+    struct validation origins; // of the keys in the text
 };
 
-struct layer {
-    const struct config *plain;
-    const struct config_overrides *overrides;
-};
-
-static int set_string(config_setting_t *setting, const char *name, const char *string)
+static int copy_config(const struct config *config, struct config **ret_copy)
 {
-    config_setting_t *member = config_setting_add(setting, name, CONFIG_TYPE_STRING);
+    struct config *copy = malloc(sizeof *copy);
+    int r;
 
-    return member && config_setting_set_string(member, string) ? 0 : -ENOMEM;
-}
-
-static int name_elements(config_setting_t *setting, const struct schema_group *group,
-                         const void *object)
-{
-    int r = 0;
-
-    for (size_t i = 0; i < group->key_count && r == 0; i++) {
-        const struct schema_key *key = &group->keys[i];
-        config_setting_t *list = config_setting_get_member(setting, key->name);
-        size_t count = 0;
-        const char *elements =
-            key->type == SCHEMA_LIST ? schema_get_list(key, object, &count) : NULL;
-
-        if (count > 0 && !list) {
-            list = config_setting_add(setting, key->name, CONFIG_TYPE_LIST);
-        }
-        for (size_t k = 0; k < count && r == 0; k++) {
-            const char *element = elements + k * key->group->size;
-            config_setting_t *found = list ? config_setting_get_elem(list, (unsigned)k) : NULL;
-
-            if (list && !found) {
-                found = config_setting_add(list, NULL, CONFIG_TYPE_GROUP);
-            }
-            r = !found ? -ENOMEM
-                : config_setting_get_member(found, "name")
-                    ? 0
-                    : set_string(found, "name", schema_name_of(element));
-            r = r < 0 ? r : name_elements(found, key->group, element);
-        }
-    }
-    return r;
-}
-
-static int copy_setting(config_setting_t *parent, const char *name, const config_setting_t *from)
-{
-    int type = config_setting_type(from), length = config_setting_length(from), r = 0;
-    config_setting_t *copy = config_setting_add(parent, name, type);
-
-    if (!copy) {
+    if (!copy)
         return -ENOMEM;
-    }
-    switch (type) {
-    case CONFIG_TYPE_INT:
-        config_setting_set_int(copy, config_setting_get_int(from));
-        break;
-    case CONFIG_TYPE_INT64:
-        config_setting_set_int64(copy, config_setting_get_int64(from));
-        break;
-    case CONFIG_TYPE_FLOAT:
-        config_setting_set_float(copy, config_setting_get_float(from));
-        break;
-    case CONFIG_TYPE_BOOL:
-        config_setting_set_bool(copy, config_setting_get_bool(from));
-        break;
-    case CONFIG_TYPE_STRING:
-        config_setting_set_string(copy, config_setting_get_string(from));
-        break;
-    default:
-        for (int i = 0; i < length && r == 0; i++) {
-            const config_setting_t *element = config_setting_get_elem(from, (unsigned)i);
-
-            r = copy_setting(copy, config_setting_name(element), element);
-        }
-    }
+    *copy = *config;
+    r = schema_own(&schema_root, copy);
+    if (r < 0)
+        config_free(copy);
+    else
+        *ret_copy = copy;
     return r;
 }
 
-static int replace(config_setting_t *parent, const char *name,
-                   const struct config_override *override)
+// Adds an element with the defaults to a list that has room for it.
+static int add_element(const struct schema_key *key, void *object, const char *name)
 {
-    _cleanup_(cleanup_free) char *text = NULL;
-    config_t tree;
-    int r = -EINVAL;
+    size_t count, size = key->group->size;
+    char *list = schema_get_list(key, object, &count);
+    char *elements = reallocarray(list, count + 1, size), *element;
+    int r;
 
-    if (strchr(override->value, '\n')) { // a line of its own may include a file
+    if (!elements)
+        return -ENOMEM;
+    element = memset(elements + count * size, 0, size);
+    schema_set_list(key, object, elements, count + 1);
+    r = schema_set_defaults(key->group, element);
+    *(char **)element = strdup(name); // which has no default
+    return *(char **)element ? r : -ENOMEM;
+}
+
+static void remove_element(const struct schema_key *key, void *object, char *element)
+{
+    size_t count, size = key->group->size;
+    const char *elements = schema_get_list(key, object, &count);
+
+    schema_clear(key->group, element);
+    memmove(element, element + size, (size_t)(elements + count * size - element) - size);
+    schema_set_list(key, object, (void *)elements, count - 1);
+}
+
+// The path of an element; of NULL, that of one that is added.
+static struct validation_path element_path(const struct validation *validation, const char *list,
+                                           const struct schema_key *key, const void *object,
+                                           const char *element)
+{
+    size_t count;
+    const char *elements = schema_get_list(key, object, &count);
+
+    return validation_element(validation, list,
+                              element ? (size_t)(element - elements) / key->group->size : count);
+}
+
+// Makes an element that may be made.
+static int make_element(struct validation *validation, const char *list, const char *path,
+                        const struct schema_key *key, void *object, const char *name,
+                        const char *override)
+{
+    size_t count;
+    int r;
+
+    if (!key->remote || !schema_name_rule.accepts(name))
+        return -ENOENT;
+    schema_get_list(key, object, &count);
+    if ((double)count >= key->maximum) {
+        validation_refuse(validation, list, "got %zu %s,", "at most %d", count + 1, key->name,
+                          (int)key->maximum);
         return -EINVAL;
     }
-    if (asprintf(&text, "value = %s;", override->value) < 0) {
-        text = NULL;
-        return -ENOMEM;
-    }
-    config_init(&tree);
-    if (config_read_string(&tree, text)) {
-        config_setting_remove(parent, name);
-        r = copy_setting(parent, name,
-                         config_setting_get_member(config_root_setting(&tree), "value"));
-    }
-    config_destroy(&tree);
-    if (r == 0) {
-        config_setting_set_hook(config_setting_get_member(parent, name), override->path);
-    }
-    return r;
+    r = add_element(key, object, name);
+    return r < 0 ? r : validation_note_override(validation, path, override);
 }
 
-static config_setting_t *find_named(const config_setting_t *list, const char *name, int *ret_index)
+// Sets the value of a key at a path, and what it implies where nothing else says it.
+static int set_value(struct validation *validation, const struct config_override *override,
+                     const struct schema_group *group, const char *base,
+                     const struct schema_key *key, void *object)
 {
-    for (int i = 0; list && i < config_setting_length(list); i++) {
-        config_setting_t *element = config_setting_get_elem(list, (unsigned)i);
-        const char *given = "";
+    struct validation_path path = validation_key(base, key->name);
+    int r = validation_note_override(validation, path.text, override->path);
 
-        config_setting_lookup_string(element, "name", &given);
-        if (strcmp(given, name) == 0) {
-            *ret_index = i;
-            return element;
-        }
+    if (r == 0 && key->implies &&
+        !validation_has(validation, validation_key(base, group->selector->name).text)) {
+        *(unsigned *)((char *)object + group->selector->offset) = key->implies;
     }
-    return NULL;
+    return r < 0 ? r : load_value(validation, path.text, override->value, key, object);
 }
 
-static config_setting_t *member_or_new(config_setting_t *setting, const char *name, int type)
-{
-    config_setting_t *member = config_setting_get_member(setting, name);
-
-    return member ? member : config_setting_add(setting, name, type);
-}
-
-// Lays one over the tree. `parts` is a copy of its path, which is cut up.
-static int lay(config_setting_t *setting, const struct config_override *override, char *parts)
+// Lays one over the configuration. `parts` is a copy of its path, which is cut up. -ENOENT: the
+// path leads nowhere; else the errors of load_value().
+static int lay(struct validation *validation, const struct config_override *override, char *parts,
+               void *object)
 {
     const struct schema_group *group = &schema_root;
+    struct validation_path base = {""}, list;
 
     for (char *part; (part = strsep(&parts, "."));) {
         const struct schema_key *key = schema_find_key(group, part);
-        config_setting_t *list;
-        char *name;
-        int index;
+        char *element;
+        int r = 0;
 
-        if (!key || (!parts && key->group)) {
+        if (!key || !parts == !!key->group || (!parts && !override->value))
             return -ENOENT;
-        }
-        if (!parts) {
-            return override->value ? replace(setting, key->name, override) : -ENOENT;
-        }
-        if (!key->group) {
-            return -ENOENT;
-        }
+        if (!parts)
+            return set_value(validation, override, group, base.text, key, object);
         group = key->group;
-        if (key->type == SCHEMA_GROUP) {
-            setting = member_or_new(setting, key->name, CONFIG_TYPE_GROUP);
-            if (!setting) {
-                return -ENOMEM;
-            }
+        list = validation_key(base.text, key->name);
+        base = list;
+        if (key->type == SCHEMA_GROUP)
             continue;
-        }
-        name = strsep(&parts, ".");
-        list = member_or_new(setting, key->name, CONFIG_TYPE_LIST);
-        setting = find_named(list, name, &index);
-        if (!parts) {
-            if (setting && !override->value && key->remote) {
-                config_setting_remove_elem(list, (unsigned)index);
-            }
-            return override->value || !key->remote ? -ENOENT : 0;
-        }
-        if (!setting && !key->remote) {
+        part = strsep(&parts, ".");
+        element = schema_find_element(key, object, part);
+        base = element_path(validation, list.text, key, object, element);
+        if (!parts && (override->value || !key->remote))
             return -ENOENT;
+        if (!parts && element) {
+            remove_element(key, object, element);
+            r = validation_note_removal(validation, base.text);
+        } else if (parts && !element) {
+            r = make_element(validation, list.text, base.text, key, object, part, override->path);
         }
-        if (!setting) {
-            setting = list ? config_setting_add(list, NULL, CONFIG_TYPE_GROUP) : NULL;
-            if (!setting || set_string(setting, "name", name) < 0) {
-                return -ENOMEM;
-            }
-            config_setting_set_hook(setting, override->path);
-        }
+        if (r < 0 || !parts)
+            return r;
+        object = schema_find_element(key, object, part);
     }
     return -ENOENT;
 }
 
-static int lay_all(void *context, config_setting_t *root, FILE *problems)
+static int lay_all(struct validation *validation, const struct config_overrides *overrides,
+                   struct config *config)
 {
-    const struct layer *layer = context;
-    int r = name_elements(root, &schema_root, layer->plain);
+    int r = 0;
 
-    for (size_t i = 0; i < layer->overrides->count && r == 0; i++) {
-        const struct config_override *override = &layer->overrides->list[i];
+    for (size_t i = 0; i < overrides->count && r == 0; i++) {
+        const struct config_override *override = &overrides->list[i];
         _cleanup_(cleanup_free) char *parts = strdup(override->path);
 
-        r = parts ? lay(root, override, parts) : -ENOMEM;
-        if (r < 0 && r != -ENOMEM && problems) {
-            fprintf(problems, "settings: error: %s: %s\n", override->path,
-                    r == -ENOENT ? "no such key, camera or view" : "got no value");
+        r = parts ? lay(validation, override, parts, config) : -ENOMEM;
+        if (r == -ENOENT || r == -EBADMSG) {
+            const char *sentence = r == -ENOENT ? "no such key, camera or view" : "got no value";
+            const struct config_problem problem = {.path = strdup(override->path),
+                                                   .sentence = strdup(sentence),
+                                                   .is_error = true,
+                                                   .is_setting = true};
+
+            config_problems_add(validation->problems, &problem);
+            r = -EINVAL;
         }
     }
-    return r < 0 && r != -ENOMEM ? -EINVAL : r;
+    return r;
 }
 
 int config_file_load(const struct config_file *file, const struct config_overrides *overrides,
-                     FILE *problems, struct config **ret_config)
+                     struct config_problems *problems, struct config **ret_config)
 {
-    struct config_text text = file->text; // a view of it, with its own problems
-    struct layer layer = {file->plain, overrides};
+    _cleanup_(config_problems_finish) struct config_problems ignored = {0};
+    _cleanup_(validation_finish) struct validation validation = {
+        .text = &file->text,
+        .problems = problems ? problems : &ignored,
+        .file = &file->origins,
+    };
+    _cleanup_(cleanup_config) struct config *config = NULL;
+    size_t before = validation.problems->count;
+    int r = copy_config(file->read, &config);
 
-    text.problems = problems;
-    return load_text(&text, overrides->count ? lay_all : NULL, &layer, ret_config);
+    r = r < 0 ? r : lay_all(&validation, overrides, config);
+    r = r < 0 ? r : load_check(&validation, config);
+    r = load_end(&file->text, validation.problems, before, r);
+    if (r == 0)
+        *ret_config = TAKE(config);
+    return r;
 }
 
-static void note_origins(struct config_file *file, const config_setting_t *setting,
-                         const struct schema_group *group, const char *path)
+// Reads the text of `file` and completes a copy of what it says.
+static int load(struct config_file *file)
 {
-    for (int i = 0; i < config_setting_length(setting); i++) {
-        const config_setting_t *member = config_setting_get_elem(setting, (unsigned)i);
-        const char *name = config_setting_name(member);
-        const struct schema_key *key = name ? schema_find_key(group, name) : NULL;
-        struct config_line line =
-            config_text_origin(&file->text, config_setting_source_line(member));
-        _cleanup_(cleanup_free) char *inner = NULL, *origin = NULL;
+    struct config_problems *problems = file->text.problems;
+    size_t before = problems->count;
+    int r;
 
-        if (!name) { // an element
-            config_setting_lookup_string(member, "name", &name);
-        }
-        if (!name || asprintf(&inner, "%s%s%s", path, *path ? "." : "", name) < 0) {
-            inner = NULL;
-            continue;
-        }
-        if (!key || key->group) {
-            note_origins(file, member, key ? key->group : group, inner);
-        } else if (config_setting_source_line(member) > 0 &&
-                   asprintf(&origin, "%s:%u", line.file, line.line) > 0) {
-            config_overrides_set(&file->origins, inner, origin, NULL);
-        }
-    }
+    file->origins = (struct validation){.text = &file->text, .problems = problems};
+    r = load_read(&file->origins, &file->read);
+    r = r < 0 ? r : copy_config(file->read, &file->plain);
+    r = r < 0 ? r : load_check(&file->origins, file->plain);
+    return load_end(&file->text, problems, before, r);
 }
 
-// Reads the text once more, only to see where its keys stand.
-static int find_origins(void *context, config_setting_t *root, FILE *problems)
+int config_file_read(const char *path, struct config_problems *problems,
+                     struct config_file **ret_file)
 {
-    struct config_file *file = context;
-
-    (void)problems;
-    if (name_elements(root, &schema_root, file->plain) == 0) {
-        note_origins(file, root, &schema_root, "");
-    }
-    return -ECANCELED;
-}
-
-const char *config_file_origin(const struct config_file *file, const char *path)
-{
-    const struct config_override *found = config_overrides_find(&file->origins, path);
-
-    return found ? found->value : NULL;
-}
-
-int config_file_read(const char *path, FILE *problems, struct config_file **ret_file)
-{
+    _cleanup_(config_problems_finish) struct config_problems ignored = {0};
     struct config_file *file = calloc(1, sizeof *file);
     int r = -ENOMEM;
 
-    if (!file) {
+    if (!file)
         return r;
-    }
-    file->text.problems = problems;
+    file->text.problems = problems ? problems : &ignored;
     r = path ? config_text_read(&file->text, path)
              : config_text_take(&file->text, "", "built-in defaults");
-    r = r < 0 ? r : load_text(&file->text, NULL, NULL, &file->plain);
-    file->text.problems = NULL;
-    if (r < 0) {
+    r = r < 0 ? r : load(file);
+    file->text.problems = file->origins.problems = NULL;
+    if (r < 0)
         config_file_free(file);
-        return r;
+    else
+        *ret_file = file;
+    return r;
+}
+
+char *config_file_origin(const struct config_file *file, const char *path)
+{
+    _cleanup_(cleanup_free) char *copy = strdup(path);
+    const struct schema_group *group = &schema_root;
+    struct validation_path place = {""};
+    const void *object = file->read;
+    struct config_line line = {NULL, 0};
+    char *rest = copy, *origin = NULL;
+
+    for (char *part; group && object && (part = strsep(&rest, "."));) {
+        const struct schema_key *key = schema_find_key(group, part);
+
+        place = validation_key(place.text, part);
+        group = key ? key->group : NULL;
+        if (group && key->type == SCHEMA_LIST && (part = strsep(&rest, "."))) {
+            const void *element = schema_find_element(key, object, part);
+
+            place = element_path(&file->origins, place.text, key, object, element);
+            object = element;
+        }
     }
-    load_text(&file->text, find_origins, file, NULL);
-    *ret_file = file;
-    return 0;
+    line = validation_line(&file->origins, place.text);
+    return line.line > 0 && asprintf(&origin, "%s:%u", line.file, line.line) >= 0 ? origin : NULL;
 }
 
 const struct config *config_file_plain(const struct config_file *file)
@@ -296,11 +258,17 @@ const struct config *config_file_plain(const struct config_file *file)
     return file->plain;
 }
 
+int64_t config_file_changed_ns(const struct config_file *file)
+{
+    return file->text.changed_ns;
+}
+
 void config_file_free(struct config_file *file)
 {
     if (file) {
         config_free(file->plain);
-        config_overrides_finish(&file->origins);
+        validation_finish(&file->origins);
+        config_free(file->read);
         config_text_finish(&file->text);
         free(file);
     }

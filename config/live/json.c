@@ -14,13 +14,12 @@ void config_print_json_string(FILE *file, const char *string)
     for (const char *at = valid; *at; at++) {
         unsigned char byte = (unsigned char)*at;
 
-        if (byte == '"' || byte == '\\') {
+        if (byte == '"' || byte == '\\')
             fprintf(file, "\\%c", byte);
-        } else if (byte < ' ' || byte == 0x7f) {
+        else if (byte < ' ' || byte == 0x7f)
             fprintf(file, "\\u%04x", byte);
-        } else {
+        else
             fputc(byte, file);
-        }
     }
     fputc('"', file);
 }
@@ -48,7 +47,8 @@ static void print_controls(FILE *file, const struct schema_key *key, const void 
     fputc('}', file);
 }
 
-// What libconfig's text and JSON's have in common is all but the lists' brackets: words, numbers.
+// Prints words and numbers as libconfig does: JSON writes them alike, except for the brackets of
+// lists.
 static void print_value(FILE *file, const struct schema_key *key, const void *object)
 {
     _cleanup_(cleanup_free) char *text = NULL;
@@ -70,9 +70,8 @@ static void print_value(FILE *file, const struct schema_key *key, const void *ob
     }
     schema_print_value(stream, key, object);
     fclose(stream);
-    for (const char *at = text; *at; at++) {
+    for (const char *at = text; *at; at++)
         fputc(*at == '(' ? '[' : *at == ')' ? ']' : *at, file);
-    }
 }
 
 static void print_group(FILE *file, const struct schema_group *group, const void *object,
@@ -88,9 +87,8 @@ static void print_list(FILE *file, const struct schema_key *key, const void *obj
     for (size_t i = 0; i < count; i++) {
         const char *element = elements + i * key->group->size;
 
-        if (config_element_role(key->group, element) > role) {
+        if (config_element_role(key->group, element) > role)
             continue;
-        }
         fputs(separator, file);
         config_print_json_string(file, schema_name_of(element));
         fputs(":{", file);
@@ -149,9 +147,8 @@ char *config_json_at(const struct config *config, const char *path)
     size_t size;
     FILE *file = open_memstream(&text, &size);
 
-    if (!file) {
+    if (!file)
         return NULL;
-    }
     if (config_find(config, path, NULL, &place) < 0 || !place.object) {
         fputs("null", file);
     } else if (place.element) {
@@ -193,18 +190,16 @@ static void print_integer_type(FILE *file, const struct schema_key *key)
     if (key->choices) {
         for (const int *choice = key->choices;; choice++) {
             fprintf(file, "%s%d", choice == key->choices ? ",\"enum\":[" : ",", *choice);
-            if (*choice >= key->maximum) {
+            if (*choice >= key->maximum)
                 break;
-            }
         }
         fputc(']', file);
     } else {
         print_range(file, key);
         fputs(key->even ? ",\"multipleOf\":2" : "", file);
     }
-    if (key->word) {
+    if (key->word)
         fprintf(file, "},{\"const\":\"%s\"}]", key->word);
-    }
 }
 
 static void print_words(FILE *file, const struct schema_key *key, unsigned bits)
@@ -279,11 +274,10 @@ static void print_default(FILE *file, const struct schema_key *key)
         config_print_json_string(file, key->default_note);
     } else if (key->default_text) {
         fprintf(file, ",\"default\":%s", key->type == SCHEMA_WORDS ? "[" : "");
-        if (text || key->type == SCHEMA_WORDS) {
+        if (text || key->type == SCHEMA_WORDS)
             config_print_json_string(file, key->default_text);
-        } else {
+        else
             fputs(key->default_text, file);
-        }
         fputs(key->type == SCHEMA_WORDS ? "]" : "", file);
     }
 }
@@ -311,9 +305,12 @@ static void schema_key_json(FILE *file, const struct schema_group *group,
         fprintf(file, ",\"x-cost\":\"%s\",\"x-remote\":%s",
                 config_cost_word(schema_cost(group, key)), key->remote ? "true" : "false");
     }
-    if (key->unit) {
-        fprintf(file, ",\"x-unit\":\"%s\"", key->unit);
+    if (key->reveals) {
+        fprintf(file, ",\"x-reveals\":\"%s\"",
+                key->reveals == SCHEMA_REVEALS_PRIVATE ? "private" : "picture");
     }
+    if (key->unit)
+        fprintf(file, ",\"x-unit\":\"%s\"", key->unit);
     if (key->used_by) {
         fprintf(file, ",\"x-used-by\":{\"%s\":", group->selector->name);
         print_words(file, group->selector, key->used_by);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "config/config.h"
+#include "config/problems.h"
 
 #define CONFIG_PATCH_BYTES_MAX 65536u
 
@@ -13,7 +14,9 @@
 struct config_override {
     char *path;    // owned
     char *value;   // as in edged.conf ("1.5"), owned; NULL: the element, a region, is not there
-    char *in_file; // what the file said when this was kept; owned, NULL: nothing
+    char *in_file; // what the file said when this was kept; owned; "": nothing of this key, NULL:
+                   // it had no such region
+    bool by_admin; // an administrator kept it, so it may show what the file hides
 };
 
 // In the order in which they are laid over the file. Starts out as {0}.
@@ -28,6 +31,8 @@ int config_overrides_set(struct config_overrides *overrides, const char *path, c
                          const char *in_file);
 // Forgets what is said of `path` and of all inside it. Whether anything was.
 bool config_overrides_unset(struct config_overrides *overrides, const char *path);
+// Forgets that elements that `path` is inside of are taken away.
+void config_overrides_bring_back(struct config_overrides *overrides, const char *path);
 // The one of exactly that path; NULL: there is none.
 const struct config_override *config_overrides_find(const struct config_overrides *overrides,
                                                     const char *path);
@@ -41,20 +46,23 @@ void config_overrides_finish(struct config_overrides *overrides);
 struct config_file;
 
 // Reads `path`, NULL: the built-in defaults, and loads it; errors are those of config_load(), and
-// every problem is written to `problems` (may be NULL). *ret_file is for config_file_free().
-int config_file_read(const char *path, FILE *problems, struct config_file **ret_file);
-// The configuration with `overrides` over it. -EINVAL with problems: those of a setting have the
-// form `PATH: what it got, what is allowed` after "error: " or "warning: "; -ENOMEM.
+// every problem is added to `problems` (may be NULL). *ret_file is for config_file_free().
+int config_file_read(const char *path, struct config_problems *problems,
+                     struct config_file **ret_file);
+// The configuration with `overrides` over it. -EINVAL with problems (may be NULL), -ENOMEM.
 int config_file_load(const struct config_file *file, const struct config_overrides *overrides,
-                     FILE *problems, struct config **ret_config);
-// What the file says by itself; owned by the file.
+                     struct config_problems *problems, struct config **ret_config);
+// The configuration that the file alone gives, without overrides; owned by the file.
 const struct config *config_file_plain(const struct config_file *file);
+// When the newest of the files that it is made of was changed last, before it was read: nanoseconds
+// since 1970; 0: it is made of none.
+int64_t config_file_changed_ns(const struct config_file *file);
 // Where the file sets the key at a path: "edged.conf:12", with the name of an included file where
-// it stands in one; NULL: nowhere, so that it has its default. The file's.
-const char *config_file_origin(const struct config_file *file, const char *path);
+// it stands in one; the caller frees it. NULL: nowhere, so that it has its default.
+char *config_file_origin(const struct config_file *file, const char *path);
 void config_file_free(struct config_file *file); // takes NULL
 
-// What a path of names leads to.
+// The key or element that a path of names leads to.
 struct config_place {
     const struct schema_group *group; // that the key is in
     const struct schema_key *key;
@@ -82,8 +90,8 @@ void config_each_key(const struct config *config, enum config_role role,
                      void (*tell)(void *context, const char *path,
                                   const struct config_place *place),
                      void *context);
-// What config_print_json() writes of a place in `config`, "null" if nothing is there, for the
-// caller to free. NULL: no memory.
+// The JSON of a place in `config` as config_print_json() writes it, "null" if nothing is there; the
+// caller frees it. NULL: no memory.
 char *config_json_at(const struct config *config, const char *path);
 // A string in JSON's quotes.
 void config_print_json_string(FILE *file, const char *string);
@@ -96,12 +104,6 @@ void config_print_schema(FILE *file);
 // The word for a cost in JSON.
 const char *config_cost_word(enum config_cost cost);
 
-// What is wrong with a patch.
-struct config_fault {
-    struct error error; // "got …, allowed: …"
-    char key[256];      // the path that is meant; "": the text as a whole
-};
-
 // Reads a JSON merge patch (RFC 7396) for `config` into `ret_overrides`, {0} at first, and the
 // paths that go back to what the file says into `ret_resets` (their values mean nothing). Only keys
 // that may be changed over the network are taken, of what `role` is shown. An admin may also reset
@@ -109,9 +111,21 @@ struct config_fault {
 // for the second time; -EPERM: a key that may not be changed; -ENOENT: no such key, camera or view;
 // -EINVAL: a value that cannot be one; -ENOMEM. Values are checked when they are loaded.
 int config_patch_read(const struct config *config, const struct config_overrides *kept,
-                      enum config_role role, const char *text, size_t size,
-                      struct config_fault *fault, struct config_overrides *ret_overrides,
-                      struct config_overrides *ret_resets);
+                      enum config_role role, const char *text, size_t size, struct fault *fault,
+                      struct config_overrides *ret_overrides, struct config_overrides *ret_resets);
+
+// Refuses a change from `running` to `next`, of the paths in `asked` and of those in `resets` that
+// go back to what the file says, that shows somebody of `role` what the file hides. Only an
+// administrator changes a private part that the file has, or moves the picture under one (flip,
+// size, rate). A view shows the camera's own picture where it did not before only by a role that
+// may watch a view that does so in the file or in `running`. -EPERM, with the key and the sentence
+// in `fault`.
+int config_check_reveals(const struct config *file, const struct config *running,
+                         const struct config *next, const struct config_overrides *asked,
+                         const struct config_overrides *resets, enum config_role role,
+                         struct fault *fault);
+// Whether a kept setting changes a private part that the file has, or moves the picture under one.
+bool config_override_uncovers(const struct config *file, const struct config_override *kept);
 
 static inline void cleanup_overrides(struct config_overrides *overrides)
 {

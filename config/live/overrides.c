@@ -23,14 +23,28 @@ bool config_overrides_unset(struct config_overrides *overrides, const char *path
     size_t kept = 0, before = overrides->count;
 
     for (size_t i = 0; i < before; i++) {
-        if (is_inside(overrides->list[i].path, path)) {
+        if (is_inside(overrides->list[i].path, path))
             clear(&overrides->list[i]);
-        } else {
+        else
             overrides->list[kept++] = overrides->list[i];
-        }
     }
     overrides->count = kept;
     return kept < before;
+}
+
+void config_overrides_bring_back(struct config_overrides *overrides, const char *path)
+{
+    size_t kept = 0, before = overrides->count;
+
+    for (size_t i = 0; i < before; i++) {
+        const struct config_override *one = &overrides->list[i];
+
+        if (!one->value && strcmp(one->path, path) != 0 && is_inside(path, one->path))
+            clear(&overrides->list[i]);
+        else
+            overrides->list[kept++] = *one;
+    }
+    overrides->count = kept;
 }
 
 static char *copy(const char *text, bool *failed)
@@ -45,8 +59,9 @@ int config_overrides_set(struct config_overrides *overrides, const char *path, c
                          const char *in_file)
 {
     bool failed = false;
-    struct config_override override = {copy(path, &failed), copy(value, &failed),
-                                       copy(in_file, &failed)};
+    struct config_override override = {.path = copy(path, &failed),
+                                       .value = copy(value, &failed),
+                                       .in_file = copy(in_file, &failed)};
     struct config_override *list =
         reallocarray(overrides->list, overrides->count + 1, sizeof *list);
 
@@ -64,9 +79,8 @@ const struct config_override *config_overrides_find(const struct config_override
                                                     const char *path)
 {
     for (size_t i = 0; i < overrides->count; i++) {
-        if (strcmp(overrides->list[i].path, path) == 0) {
+        if (strcmp(overrides->list[i].path, path) == 0)
             return &overrides->list[i];
-        }
     }
     return NULL;
 }
@@ -74,9 +88,8 @@ const struct config_override *config_overrides_find(const struct config_override
 bool config_overrides_has(const struct config_overrides *overrides, const char *path)
 {
     for (size_t i = 0; i < overrides->count; i++) {
-        if (is_inside(overrides->list[i].path, path)) {
+        if (is_inside(overrides->list[i].path, path))
             return true;
-        }
     }
     return false;
 }
@@ -88,15 +101,16 @@ int config_overrides_add(struct config_overrides *target, const struct config_ov
     for (size_t i = 0; i < from->count && r == 0; i++) {
         r = config_overrides_set(target, from->list[i].path, from->list[i].value,
                                  from->list[i].in_file);
+        if (r == 0)
+            target->list[target->count - 1].by_admin = from->list[i].by_admin;
     }
     return r;
 }
 
 void config_overrides_finish(struct config_overrides *overrides)
 {
-    for (size_t i = 0; i < overrides->count; i++) {
+    for (size_t i = 0; i < overrides->count; i++)
         clear(&overrides->list[i]);
-    }
     free(overrides->list);
     *overrides = (struct config_overrides){0};
 }

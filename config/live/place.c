@@ -12,9 +12,8 @@ enum config_role config_element_role(const struct schema_group *group, const voi
     const struct config_camera *camera = element;
     enum config_role least = CONFIG_ROLE_ADMIN;
 
-    if (group == &schema_view) {
+    if (group == &schema_view)
         return config_view_role(element);
-    }
     for (size_t i = 0; group == &schema_camera && i < camera->view_count; i++) {
         enum config_role role = config_view_role(&camera->views[i]);
 
@@ -40,7 +39,7 @@ static int refuse_element(const struct schema_key *key, const void *object, cons
                      schema_name_of(element));
         }
     }
-    return error_set(error, -ENOENT, "got \"%.64s\", allowed: %s", name, list);
+    return error_refuse(error, -ENOENT, "got \"%.64s\",", "%s", name, list);
 }
 
 // The next part of a path, which goes on behind it.
@@ -48,9 +47,8 @@ static int take_part(const char **path, char ret_part[PART_SIZE], struct error *
 {
     size_t length = strcspn(*path, ".");
 
-    if (length == 0 || length >= PART_SIZE) {
+    if (length == 0 || length >= PART_SIZE)
         return error_set(error, -ENOENT, "got an empty name, or one too long, in the path");
-    }
     memcpy(ret_part, *path, length);
     ret_part[length] = '\0';
     *path += length + ((*path)[length] == '.' && (*path)[length + 1]);
@@ -65,31 +63,26 @@ int config_find(const struct config *config, const char *path, struct error *err
     char part[PART_SIZE];
 
     while (*path) {
-        if (!inside) {
+        if (!inside)
             return error_set(error, -ENOENT, "has no keys inside, got \"%.64s\"", path);
-        }
-        if (take_part(&path, part, error) < 0) {
+        if (take_part(&path, part, error) < 0)
             return -ENOENT;
-        }
         place.group = inside;
         place.key = schema_find_key(inside, part);
         place.element = NULL;
-        if (!place.key) {
+        if (!place.key)
             return schema_refuse_unknown(inside, true, part, error);
-        }
         inside = place.key->type == SCHEMA_GROUP ? place.key->group : NULL;
         if (place.key->type == SCHEMA_LIST && *path) {
             const char *name = path;
             const void *list = place.object;
 
-            if (take_part(&path, part, error) < 0) {
+            if (take_part(&path, part, error) < 0)
                 return -ENOENT;
-            }
             place.element = name;
             place.object = list ? schema_find_element(place.key, list, part) : NULL;
-            if (!place.object && !(place.key->remote && schema_name_rule.accepts(part))) {
+            if (!place.object && !(place.key->remote && schema_name_rule.accepts(part)))
                 return refuse_element(place.key, list, part, error);
-            }
             if (place.object) {
                 enum config_role role = config_element_role(place.key->group, place.object);
 
@@ -98,9 +91,8 @@ int config_find(const struct config *config, const char *path, struct error *err
             inside = place.key->group;
         }
     }
-    if (!place.key) {
+    if (!place.key)
         return error_set(error, -ENOENT, "got no key");
-    }
     *ret_place = place;
     return 0;
 }
@@ -125,9 +117,8 @@ static void walk_list(const struct key_walk *walk, const struct schema_key *key,
         char place[256];
 
         snprintf(place, sizeof place, "%.128s.%.64s", path, schema_name_of(element));
-        if (config_element_role(key->group, element) <= walk->role) {
+        if (config_element_role(key->group, element) <= walk->role)
             walk_group(walk, key->group, element, place);
-        }
     }
 }
 
@@ -143,13 +134,12 @@ static void walk_group(const struct key_walk *walk, const struct schema_group *g
         if (!schema_has_effect(group, key, object) || schema_is_name(group, key)) {
             continue; // it has no effect, or is the name in the path
         }
-        if (key->type == SCHEMA_GROUP) {
+        if (key->type == SCHEMA_GROUP)
             walk_group(walk, key->group, object, inner);
-        } else if (key->type == SCHEMA_LIST) {
+        else if (key->type == SCHEMA_LIST)
             walk_list(walk, key, object, inner);
-        } else {
+        else
             walk->tell(walk->context, inner, &place);
-        }
     }
 }
 

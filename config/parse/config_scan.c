@@ -23,9 +23,8 @@ bool config_scan_integer(const char *word, size_t length, long long *ret_value)
     for (size_t i = digits; i < length; i++) {
         int digit = g_ascii_xdigit_value(word[i]);
 
-        if (digit < 0 || (digit > 9 && !hexadecimal)) {
+        if (digit < 0 || (digit > 9 && !hexadecimal))
             return false;
-        }
         if (__builtin_mul_overflow(value, hexadecimal ? 16 : 10, &value) ||
             __builtin_add_overflow(value, digit, &value)) {
             value = LLONG_MAX;
@@ -62,9 +61,8 @@ size_t config_scan_token(enum config_scan_state *state, const char *line, size_t
         *state = ends ? CONFIG_SCAN_CODE : CONFIG_SCAN_BLOCK_COMMENT;
         return ends ? 2 : 1;
     }
-    if (line[0] == '#' || (pair && line[0] == '/' && line[1] == '/')) {
+    if (line[0] == '#' || (pair && line[0] == '/' && line[1] == '/'))
         return length;
-    }
     if (pair && line[0] == '/' && line[1] == '*') {
         *state = CONFIG_SCAN_BLOCK_COMMENT;
         return 2;
@@ -82,19 +80,15 @@ size_t config_scan_include(const char *line, size_t length, const char **ret_nam
     const char *at = line;
     const char *closing;
 
-    while (at < end && (*at == ' ' || *at == '\t')) {
+    while (at < end && (*at == ' ' || *at == '\t'))
         at++;
-    }
-    if ((size_t)(end - at) < strlen(directive) || memcmp(at, directive, strlen(directive)) != 0) {
+    if ((size_t)(end - at) < strlen(directive) || memcmp(at, directive, strlen(directive)) != 0)
         return 0;
-    }
     at += strlen(directive);
-    while (at < end && (*at == ' ' || *at == '\t')) {
+    while (at < end && (*at == ' ' || *at == '\t'))
         at++;
-    }
-    if (at == end || *at != '"') {
+    if (at == end || *at != '"')
         return 0;
-    }
     at++;
     closing = memchr(at, '"', (size_t)(end - at));
     if (!closing) {

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -36,10 +38,22 @@ static const char *describe(int code)
 
 static int report_fatal(struct config_text *target, const char *name, int code)
 {
-    if (target->problems) {
-        fprintf(target->problems, "%s: error: cannot read: %s\n", name, describe(code));
-    }
+    config_problems_tell(target->problems, true, name, "cannot read: %s", describe(code));
     return code;
+}
+
+void config_text_refuse(const struct config_text *text, struct config_line place,
+                        const char *format, ...)
+{
+    struct config_problem problem = {
+        .file = strdup(place.file), .line = place.line, .is_error = true};
+    va_list arguments;
+
+    va_start(arguments, format);
+    if (!problem.file || vasprintf(&problem.sentence, format, arguments) < 0)
+        problem.sentence = NULL;
+    va_end(arguments);
+    config_problems_add(text->problems, &problem);
 }
 
 // `array` with room for `needed` elements of `size` bytes, or NULL with `array` as it was.
@@ -48,16 +62,13 @@ static void *grow(void *array, size_t *capacity, size_t needed, size_t size)
     size_t wanted = *capacity ? *capacity : 64;
     void *grown;
 
-    if (needed <= *capacity) {
+    if (needed <= *capacity)
         return array;
-    }
-    while (wanted < needed) {
+    while (wanted < needed)
         wanted *= 2;
-    }
     grown = realloc(array, wanted * size);
-    if (grown) {
+    if (grown)
         *capacity = wanted;
-    }
     return grown;
 }
 
@@ -65,9 +76,8 @@ static int reserve(char **text, size_t *capacity, size_t needed)
 {
     char *grown = grow(*text, capacity, needed, 1);
 
-    if (!grown) {
+    if (!grown)
         return -ENOMEM;
-    }
     *text = grown;
     return 0;
 }
@@ -77,9 +87,8 @@ static int reserve_line(struct config_text *target)
     struct config_line *lines =
         grow(target->lines, &target->line_capacity, target->line_count + 1, sizeof *lines);
 
-    if (!lines) {
+    if (!lines)
         return -ENOMEM;
-    }
     target->lines = lines;
     return 0;
 }
@@ -97,9 +106,8 @@ static void append_token(struct config_text *target, const char *token, size_t l
                                            target->capacity - target->length, "%lldL", value);
         return;
     }
-    if (in_code && length == 1 && (*token == '[' || *token == ']')) {
+    if (in_code && length == 1 && (*token == '[' || *token == ']'))
         target->in_array = *token == '[';
-    }
     memcpy(target->text + target->length, token, length);
     target->length += length;
 }
@@ -113,9 +121,8 @@ static void append_code(struct config_text *target, const struct piece *piece, c
         size_t token = config_scan_token(&target->state, line, length);
 
         append_token(target, line, token, in_code);
-        if (in_code && target->state != CONFIG_SCAN_CODE) {
+        if (in_code && target->state != CONFIG_SCAN_CODE)
             target->opened = (struct config_line){piece->name, piece->line};
-        }
         line += token;
         length -= token;
     }
@@ -132,9 +139,8 @@ static void append_written(struct config_text *target, const char *line, size_t 
 static int add_line(struct config_text *target, const struct piece *piece, const char *line,
                     size_t length)
 {
-    if (target->written_length + length > TOTAL_BYTES_MAX) {
+    if (target->written_length + length > TOTAL_BYTES_MAX)
         return -EFBIG;
-    }
     if (reserve(&target->text, &target->capacity, target->length + 2 * length + 2) < 0 ||
         reserve(&target->written, &target->written_capacity, target->written_length + length + 2) <
             0 ||
@@ -149,18 +155,25 @@ static int add_line(struct config_text *target, const struct piece *piece, const
     return 0;
 }
 
+static void note_change(struct config_text *target, const struct stat *status)
+{
+    int64_t changed_ns = status->st_mtim.tv_sec * NS_PER_S + status->st_mtim.tv_nsec;
+
+    if (changed_ns > target->changed_ns)
+        target->changed_ns = changed_ns;
+}
+
 // One that never ends a read, as a pipe without a writer would not.
-static int open_included(const char *path, int *ret_fd)
+static int open_included(struct config_text *target, const char *path, int *ret_fd)
 {
     _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     struct stat status;
 
-    if (fd < 0 || fstat(fd, &status) < 0) {
+    if (fd < 0 || fstat(fd, &status) < 0)
         return -errno;
-    }
-    if (!S_ISREG(status.st_mode)) {
+    if (!S_ISREG(status.st_mode))
         return S_ISDIR(status.st_mode) ? -EISDIR : -EBADFD;
-    }
+    note_change(target, &status);
     *ret_fd = TAKE_FD(fd);
     return 0;
 }
@@ -175,18 +188,15 @@ static int read_bytes(int fd, char **ret_text, size_t *ret_length)
     do {
         char *grown = grow(text, &capacity, length + 4096, 1);
 
-        if (!grown) {
+        if (!grown)
             return -ENOMEM;
-        }
         text = grown;
         got = read(fd, text + length, capacity - length);
-        if (got < 0 && errno != EINTR) {
+        if (got < 0 && errno != EINTR)
             return -errno;
-        }
         length += got > 0 ? (size_t)got : 0;
-        if (length > TOTAL_BYTES_MAX) {
+        if (length > TOTAL_BYTES_MAX)
             return -EFBIG;
-        }
     } while (got != 0);
     *ret_text = TAKE(text);
     *ret_length = length;
@@ -198,9 +208,8 @@ static int add_name(struct config_text *target, char *name)
 {
     char **files;
 
-    if (!name) {
+    if (!name)
         return -ENOMEM;
-    }
     files = reallocarray(target->files, target->file_count + 1, sizeof *files);
     if (!files) {
         free(name);
@@ -235,39 +244,24 @@ static int include(struct config_text *target, const struct piece *from, const c
     size_t length = 0;
     int r = add_name(target, resolve(from->name, name, name_length));
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
-    if (piece.depth > DEPTH_MAX) {
+    if (piece.depth > DEPTH_MAX)
         return -EMLINK;
-    }
     piece.name = target->files[target->file_count - 1];
-    r = open_included(piece.name, &fd);
-    if (r == 0) {
+    r = open_included(target, piece.name, &fd);
+    if (r == 0)
         r = read_bytes(fd, &text, &length);
-    }
-    if (r == -ENOMEM) {
+    if (r == -ENOMEM)
         return r;
-    }
     if (r < 0) {
-        target->errors++;
-        if (target->problems) {
-            fprintf(target->problems, "%s:%u: error: @include: cannot read %s: %s\n", from->name,
-                    from->line, piece.name, describe(r));
-        }
+        config_text_refuse(target, (struct config_line){from->name, from->line},
+                           "@include: cannot read %s: %s", piece.name, describe(r));
         return 0;
     }
     piece.text = text;
     piece.end = text + length;
     return add_piece(target, &piece);
-}
-
-static void report(struct config_text *target, struct config_line place, const char *what)
-{
-    target->errors++;
-    if (target->problems) {
-        fprintf(target->problems, "%s:%u: error: %s\n", place.file, place.line, what);
-    }
 }
 
 // Closes what a file leaves open, for it would hide the rest of the file that includes this one;
@@ -276,10 +270,10 @@ static int close_open(struct config_text *target, const struct piece *piece)
 {
     bool comment = target->state == CONFIG_SCAN_BLOCK_COMMENT;
 
-    if (target->state == CONFIG_SCAN_CODE) {
+    if (target->state == CONFIG_SCAN_CODE)
         return 0;
-    }
-    report(target, target->opened, comment ? "comment is never closed" : "string is never closed");
+    config_text_refuse(target, target->opened,
+                       comment ? "comment is never closed" : "string is never closed");
     return comment ? add_line(target, piece, "*/", 2) : add_line(target, piece, "\"", 1);
 }
 
@@ -298,8 +292,8 @@ static int add_piece(struct config_text *target, struct piece *piece)
         piece->line++;
         piece->text = newline ? newline + 1 : piece->end;
         if (memchr(line, '\0', length)) {
-            report(target, (struct config_line){piece->name, piece->line},
-                   "syntax error: got a byte 0, allowed: text");
+            config_text_refuse(target, (struct config_line){piece->name, piece->line},
+                               "syntax error: got a byte 0, allowed: text");
             break;
         }
         // All of a line's: libconfig would follow one that is left at its beginning.
@@ -308,15 +302,15 @@ static int add_piece(struct config_text *target, struct piece *piece)
             if (name) {
                 r = include(target, piece, name, name_length);
             } else {
-                report(target, (struct config_line){piece->name, piece->line},
-                       "@include: got no closing quote, allowed: @include \"FILE\" in one line");
+                config_text_refuse(
+                    target, (struct config_line){piece->name, piece->line},
+                    "@include: got no closing quote, allowed: @include \"FILE\" in one line");
             }
             line += directive;
             length -= directive;
         }
-        if (r == 0) {
+        if (r == 0)
             r = add_line(target, piece, line, length);
-        }
     }
     return r == 0 ? close_open(target, piece) : r;
 }
@@ -343,11 +337,15 @@ int config_text_read(struct config_text *target, const char *path)
     _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY); // or a pipe
     _cleanup_(cleanup_free) char *text = NULL;
     size_t length = 0;
-    int r = fd < 0 ? -errno : read_bytes(fd, &text, &length);
+    struct stat status;
+    int r = fd < 0 ? -errno : 0;
 
-    if (r < 0) {
-        return report_fatal(target, path, r);
+    if (r == 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
+        note_change(target, &status); // before it is read, so that no later change is missed
     }
+    r = r < 0 ? r : read_bytes(fd, &text, &length);
+    if (r < 0)
+        return report_fatal(target, path, r);
     target->is_file = true;
     return add_main(target, path, text, length);
 }
@@ -359,9 +357,8 @@ int config_text_take(struct config_text *target, const char *text, const char *n
 
 void config_text_finish(struct config_text *text)
 {
-    for (size_t i = 0; i < text->file_count; i++) {
+    for (size_t i = 0; i < text->file_count; i++)
         free(text->files[i]);
-    }
     free(text->files);
     free(text->lines);
     free(text->written);
@@ -380,8 +377,7 @@ char *config_text_copy_line(const struct config_text *text, unsigned line)
 {
     const char *start = text->written;
 
-    for (unsigned i = 1; i < line && strchr(start, '\n'); i++) {
+    for (unsigned i = 1; i < line && strchr(start, '\n'); i++)
         start = strchr(start, '\n') + 1;
-    }
     return strndup(start, strcspn(start, "\n"));
 }

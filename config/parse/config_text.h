@@ -6,10 +6,10 @@
 
 #include "config/base.h"
 #include "config/parse/config_scan.h"
+#include "config/problems.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 struct config_line {
     const char *file; // owned by the text
@@ -26,20 +26,22 @@ struct config_text {
     size_t line_count, line_capacity;
     char **files;
     size_t file_count;
-    size_t errors; // problems found so far that do not end the reading
-    FILE *problems;
+    int64_t changed_ns;               // when the newest of them was, since 1970; 0: none was read
+    struct config_problems *problems; // borrowed
     enum config_scan_state state;
     bool in_array;
     struct config_line opened; // where the string or comment that `state` is in began
 };
 
 // Reads `path`, or takes `text` that is called `name`, into a zeroed `target` whose `problems` is
-// set (NULL: none). A missing include, an include of something unreadable, a byte 0 and what a file
-// opens and never closes are written as problems and counted in `errors`; a main file that cannot
-// be read, includes more than 8 deep (-EMLINK), more than 4 MiB in all (-EFBIG) and -ENOMEM end the
-// reading and are written, too.
+// set. A missing include, an include of something unreadable, a byte 0 and what a file opens and
+// never closes are added as problems; a main file that cannot be read, includes more than 8 deep
+// (-EMLINK), more than 4 MiB in all (-EFBIG) and -ENOMEM end the reading and are added, too.
 int config_text_read(struct config_text *target, const char *path);
 int config_text_take(struct config_text *target, const char *text, const char *name);
+// Adds an error at a place.
+void config_text_refuse(const struct config_text *text, struct config_line place,
+                        const char *format, ...) __attribute__((format(printf, 3, 4)));
 void config_text_finish(struct config_text *text);
 
 // Line `line` (from 1) of the expanded text as it stands in its file, without its newline, to be

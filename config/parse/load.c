@@ -1,17 +1,18 @@
 #include "config/parse/load.h"
 
-#include "config/parse/problems.h"
 #include "config/parse/syntax_hint.h"
 #include "config/parse/validate.h"
+#include "config/parse/validation.h"
 #include "config/schema/schema_value.h"
 
 #include <errno.h>
 #include <glib.h>
+#include <libconfig.h>
 #include <limits.h>
 #include <string.h>
 
-static int read_group(struct problems *problems, const config_setting_t *setting,
-                      const struct schema_group *group, void *object);
+static int read_group(struct validation *validation, const config_setting_t *setting,
+                      const char *path, const struct schema_group *group, void *object);
 
 static struct schema_value value_of(const config_setting_t *setting)
 {
@@ -48,27 +49,40 @@ static struct schema_value value_of(const config_setting_t *setting)
     return value;
 }
 
-static void refuse_type(struct problems *problems, const config_setting_t *setting,
-                        const struct schema_key *key)
+// Notes a member or an element at its line.
+static const char *note(struct validation *validation, const config_setting_t *setting,
+                        const char *outer, size_t index)
 {
-    struct schema_value value = value_of(setting);
-    FILE *file = problems_begin(problems, setting, NULL);
-
-    if (file) {
-        schema_print_refusal(file, key, &value);
-    }
-    problems_end(problems);
+    return validation_note(validation, outer, config_setting_name(setting), index,
+                           config_setting_source_line(setting));
 }
 
-static void refuse_unknown(struct problems *problems, const config_setting_t *setting,
-                           const struct schema_group *group)
+// Adds the refusal that came with `r`.
+static int refuse(struct validation *validation, const char *path, int r,
+                  const struct error *refusal)
 {
-    FILE *file = problems_begin(problems, setting, NULL);
+    if (r == -ENOMEM)
+        return r;
+    validation_error(validation, path, refusal);
+    return 0;
+}
 
-    if (file) {
-        schema_print_unknown(file, group, true, config_setting_name(setting));
-    }
-    problems_end(problems);
+static int refuse_type(struct validation *validation, const config_setting_t *setting,
+                       const char *path, const struct schema_key *key)
+{
+    struct schema_value value = value_of(setting);
+    struct error error = {0};
+
+    return refuse(validation, path, schema_refuse(key, &value, &error), &error);
+}
+
+static int refuse_unknown(struct validation *validation, const config_setting_t *setting,
+                          const char *path, const struct schema_group *group)
+{
+    struct error error = {0};
+
+    return refuse(validation, path,
+                  schema_refuse_unknown(group, true, config_setting_name(setting), &error), &error);
 }
 
 // Room for `count` zeroed elements of a list in `object`; none for an empty one.
@@ -77,16 +91,15 @@ static int allocate_list(const struct schema_key *key, void *object, size_t coun
 {
     char *elements = count ? calloc(count, size) : NULL;
 
-    if (count && !elements) {
+    if (count && !elements)
         return -ENOMEM;
-    }
     schema_set_list(key, object, elements, count);
     *ret_elements = elements;
     return 0;
 }
 
-static int read_list(struct problems *problems, const config_setting_t *setting,
-                     const struct schema_key *key, void *object)
+static int read_list(struct validation *validation, const config_setting_t *setting,
+                     const char *path, const struct schema_key *key, void *object)
 {
     static const struct schema_key element_key = {.type = SCHEMA_GROUP};
     size_t count = (size_t)config_setting_length(setting), size = key->group->size;
@@ -94,26 +107,26 @@ static int read_list(struct problems *problems, const config_setting_t *setting,
     int r;
 
     if ((double)count > key->maximum) {
-        problems_error(problems, setting, NULL, "got %zu %s, allowed: at most %d", count, key->name,
-                       (int)key->maximum);
+        validation_refuse(validation, path, "got %zu %s,", "at most %d", count, key->name,
+                          (int)key->maximum);
         count = (size_t)key->maximum;
     }
     r = allocate_list(key, object, count, size, &elements);
     for (size_t i = 0; i < count && r == 0; i++) {
         const config_setting_t *element = config_setting_get_elem(setting, (unsigned)i);
+        const char *inner = note(validation, element, path, i);
 
-        r = schema_set_defaults(key->group, elements + i * size);
-        if (r == 0 && !config_setting_is_group(element)) {
-            refuse_type(problems, element, &element_key);
-        } else if (r == 0) {
-            r = read_group(problems, element, key->group, elements + i * size);
-        }
+        r = inner ? schema_set_defaults(key->group, elements + i * size) : -ENOMEM;
+        if (r == 0 && !config_setting_is_group(element))
+            r = refuse_type(validation, element, inner, &element_key);
+        else if (r == 0)
+            r = read_group(validation, element, inner, key->group, elements + i * size);
     }
     return r;
 }
 
-static int read_controls(struct problems *problems, const config_setting_t *setting,
-                         const struct schema_key *key, void *object)
+static int read_controls(struct validation *validation, const config_setting_t *setting,
+                         const char *path, const struct schema_key *key, void *object)
 {
     size_t count = (size_t)config_setting_length(setting);
     char *elements;
@@ -123,16 +136,16 @@ static int read_controls(struct problems *problems, const config_setting_t *sett
         static const struct schema_key control_key = {
             .type = SCHEMA_INTEGER, .minimum = INT_MIN, .maximum = INT_MAX};
         const config_setting_t *member = config_setting_get_elem(setting, (unsigned)i);
+        const char *inner = note(validation, member, path, i);
         struct config_control *control = (struct config_control *)elements + i;
         struct schema_value value = value_of(member);
 
         control->name = strdup(config_setting_name(member));
-        if (!control->name) {
+        if (!inner || !control->name)
             return -ENOMEM;
-        }
         if ((value.kind != SCHEMA_VALUE_INTEGER && value.kind != SCHEMA_VALUE_BOOLEAN) ||
             value.integer < INT_MIN || value.integer > INT_MAX) {
-            refuse_type(problems, member, &control_key);
+            r = refuse_type(validation, member, inner, &control_key);
         } else {
             control->value = (int)value.integer;
         }
@@ -140,8 +153,8 @@ static int read_controls(struct problems *problems, const config_setting_t *sett
     return r;
 }
 
-static int read_scalar(struct problems *problems, const config_setting_t *setting,
-                       const struct schema_key *key, void *object)
+static int read_scalar(struct validation *validation, const config_setting_t *setting,
+                       const char *path, const struct schema_key *key, void *object)
 {
     struct schema_value elements[SCHEMA_ELEMENTS_MAX];
     struct schema_value value = value_of(setting);
@@ -152,217 +165,284 @@ static int read_scalar(struct problems *problems, const config_setting_t *settin
         value.elements = elements;
         value.count = (size_t)config_setting_length(setting);
     }
-    for (size_t i = 0; i < value.count && i < SCHEMA_ELEMENTS_MAX; i++) {
+    for (size_t i = 0; i < value.count && i < SCHEMA_ELEMENTS_MAX; i++)
         elements[i] = value_of(config_setting_get_elem(setting, (unsigned)i));
-    }
     r = schema_assign(key, object, &value, &error);
-    if (r == -EINVAL) {
-        problems_error(problems, setting, NULL, "%s", error.text);
-        r = 0;
-    }
-    return r;
+    return r == -EINVAL ? refuse(validation, path, r, &error) : r;
 }
 
-static int read_points(struct problems *problems, const config_setting_t *setting,
-                       const struct schema_key *key, void *object)
+static int read_points(struct validation *validation, const config_setting_t *setting,
+                       const char *path, const struct schema_key *key, void *object)
 {
     static const struct schema_key point_key = {.type = SCHEMA_POINT, .maximum = 1};
-    size_t count = (size_t)config_setting_length(setting), before = problems->errors;
+    size_t count = (size_t)config_setting_length(setting), before = validation->problems->errors;
     char *elements;
     int r;
 
     if ((double)count < key->minimum || (double)count > key->maximum) {
-        problems_error(problems, setting, NULL, "got %zu corners, allowed: %.0f to %.0f", count,
-                       key->minimum, key->maximum);
+        validation_refuse(validation, path, "got %zu corners,", "%.0f to %.0f", count, key->minimum,
+                          key->maximum);
         return 0;
     }
     r = allocate_list(key, object, count, sizeof(struct config_point), &elements);
     for (size_t i = 0; i < count && r == 0; i++) {
-        r = read_scalar(problems, config_setting_get_elem(setting, (unsigned)i), &point_key,
-                        (struct config_point *)elements + i);
+        const config_setting_t *corner = config_setting_get_elem(setting, (unsigned)i);
+        const char *inner = note(validation, corner, path, i);
+
+        r = inner ? read_scalar(validation, corner, inner, &point_key,
+                                (struct config_point *)elements + i)
+                  : -ENOMEM;
     }
-    if (r == 0 && problems->errors == before &&
+    if (r == 0 && validation->problems->errors == before &&
         !schema_points_have_area((struct config_point *)elements, count)) {
-        problems_error(problems, setting, NULL, SCHEMA_POINTS_REFUSAL);
+        validation_refuse(validation, path, SCHEMA_FLAT_GOT, SCHEMA_FLAT_ALLOWED);
     }
     return r;
 }
 
-static int read_key(struct problems *problems, const config_setting_t *setting,
-                    const struct schema_key *key, void *object)
+static int read_key(struct validation *validation, const config_setting_t *setting,
+                    const char *path, const struct schema_key *key, void *object)
 {
     bool is_group = config_setting_is_group(setting);
 
     switch (key->type) {
     case SCHEMA_GROUP:
-        if (is_group) {
-            return read_group(problems, setting, key->group, object);
-        }
+        if (is_group)
+            return read_group(validation, setting, path, key->group, object);
         break;
     case SCHEMA_CONTROLS:
-        if (is_group) {
-            return read_controls(problems, setting, key, object);
-        }
+        if (is_group)
+            return read_controls(validation, setting, path, key, object);
         break;
     case SCHEMA_LIST:
-        if (config_setting_is_list(setting)) {
-            return read_list(problems, setting, key, object);
-        }
+        if (config_setting_is_list(setting))
+            return read_list(validation, setting, path, key, object);
         break;
     case SCHEMA_POINTS:
-        if (config_setting_is_list(setting)) {
-            return read_points(problems, setting, key, object);
-        }
+        if (config_setting_is_list(setting))
+            return read_points(validation, setting, path, key, object);
         break;
     default:
-        return read_scalar(problems, setting, key, object);
+        return read_scalar(validation, setting, path, key, object);
     }
-    refuse_type(problems, setting, key);
-    return 0;
+    return refuse_type(validation, setting, path, key);
 }
 
 // A key that says by itself what is selected does so where nothing else says it.
 static void imply(const config_setting_t *setting, const struct schema_group *group,
                   const struct schema_key *key, void *object)
 {
-    if (key->implies && !config_setting_get_member(setting, group->selector->name)) {
+    if (key->implies && !config_setting_get_member(setting, group->selector->name))
         *(unsigned *)((char *)object + group->selector->offset) = key->implies;
-    }
 }
 
-static int read_group(struct problems *problems, const config_setting_t *setting,
-                      const struct schema_group *group, void *object)
+static int read_group(struct validation *validation, const config_setting_t *setting,
+                      const char *path, const struct schema_group *group, void *object)
 {
     int r = 0;
 
     for (int i = 0; i < config_setting_length(setting) && r == 0; i++) {
         const config_setting_t *member = config_setting_get_elem(setting, (unsigned)i);
         const struct schema_key *key = schema_find_key(group, config_setting_name(member));
+        const char *inner = note(validation, member, path, 0);
 
-        if (key) {
+        if (!inner) {
+            r = -ENOMEM;
+        } else if (key) {
             imply(setting, group, key, object);
-            r = read_key(problems, member, key, object);
+            r = read_key(validation, member, inner, key, object);
         } else {
-            refuse_unknown(problems, member, group);
+            r = refuse_unknown(validation, member, inner, group);
         }
     }
     return r;
 }
 
-// What is often wrong by its name, else libconfig's own words and, where it is text, the line it
-// stopped at.
-static void refuse_syntax(struct problems *problems, const config_t *tree)
+// libconfig's own words and, where it is text, the line where it stopped.
+static void print_syntax_error(FILE *file, const struct config_text *text, const config_t *tree,
+                               unsigned number)
 {
-    unsigned number = (unsigned)config_error_line(tree);
-    struct config_line origin = config_text_origin(problems->text, number);
-    _cleanup_(cleanup_free) char *line = config_text_copy_line(problems->text, number);
+    _cleanup_(cleanup_free) char *line = config_text_copy_line(text, number);
     struct syntax_hint hint;
 
-    problems->errors++;
-    if (!problems->file) {
-        return;
-    }
-    if (syntax_hint_find(problems->text, number, &hint)) {
-        fprintf(problems->file, "%s:%u: error: syntax error: %s\n", hint.place.file,
-                hint.place.line, hint.text);
-        return;
-    }
-    fprintf(problems->file, "%s:%u: error: %s", origin.file, origin.line, config_error_text(tree));
-    if (number > problems->text->line_count) {
-        fputs(" at the end", problems->file);
+    fputs(config_error_text(tree), file);
+    if (number > text->line_count) {
+        fputs(" at the end", file);
     } else if (line && g_utf8_validate(line, -1, NULL)) {
-        fputs(" in ", problems->file);
-        schema_print_excerpt(problems->file, line + strspn(line, " \t"));
+        fputs(" in ", file);
+        schema_print_excerpt(file, line + strspn(line, " \t"));
+    }
+    if (strstr(config_error_text(tree), "duplicate") &&
+        syntax_hint_find_first(text, number, &hint)) {
+        fprintf(file, "; %s is set at %s:%u already", hint.text, hint.place.file, hint.place.line);
     }
     if (strstr(config_error_text(tree), "element type")) {
         fputs("; in one [ ] all numbers have a point or none has: write [0.0, 0.5], not [0, 0.5]",
-              problems->file);
+              file);
     }
-    problems_end(problems);
 }
 
-static bool is_set(const config_setting_t *group, const char *name)
+// Names a common mistake, else repeats libconfig.
+static int refuse_syntax(const struct config_text *text, const config_t *tree)
 {
-    return group && config_setting_get_member(group, name);
+    unsigned number = (unsigned)config_error_line(tree);
+    _cleanup_(cleanup_free) char *sentence = NULL;
+    struct syntax_hint hint;
+    size_t size;
+    FILE *file;
+
+    if (syntax_hint_find(text, number, &hint)) {
+        config_text_refuse(text, hint.place, "syntax error: %s", hint.text);
+        return -EINVAL;
+    }
+    file = open_memstream(&sentence, &size);
+    if (!file)
+        return -ENOMEM;
+    print_syntax_error(file, text, tree, number);
+    if (fclose(file) != 0)
+        return -ENOMEM;
+    config_text_refuse(text, config_text_origin(text, number), "%s", sentence);
+    return -EINVAL;
 }
 
-static int read_tree(struct problems *problems, const config_setting_t *root, bool is_empty,
+static int read_tree(struct validation *validation, const config_setting_t *root,
                      struct config **ret_config)
 {
     _cleanup_(cleanup_config) struct config *config = calloc(1, sizeof *config);
     int r = config ? schema_set_defaults(&schema_root, config) : -ENOMEM;
 
-    if (r == 0) {
-        const config_setting_t *http = config_setting_get_member(root, "http");
-
-        config->is_empty = is_empty;
-        config->http.is_default = !is_set(http, "address") && !is_set(http, "port");
-        r = read_group(problems, root, &schema_root, config);
-    }
-    if (r == 0) {
-        r = validate_complete(config);
-    }
-    if (r == 0) {
-        r = validate_files(problems, root, config);
-    }
-    if (r < 0) {
+    r = r < 0 ? r : read_group(validation, root, "", &schema_root, config);
+    r = r < 0 ? r : validate_name(config);
+    if (r < 0)
         return r;
-    }
-    problems_begin_checks(problems);
-    validate_check(problems, root, config);
-    if (problems->errors > 0) {
-        return -EINVAL;
-    }
-    *ret_config = TAKE(config);
-    return 0;
+    validation_end_reading(validation);
+    config->is_empty = config_setting_length(root) == 0;
+    config->http.is_default =
+        !validation_has(validation, "http.address") && !validation_has(validation, "http.port");
+    r = validate_files(validation, config);
+    if (r == 0)
+        *ret_config = TAKE(config);
+    return r;
 }
 
-int load_text(const struct config_text *text,
-              int (*prepare)(void *context, config_setting_t *root, FILE *problems), void *context,
-              struct config **ret_config)
+int load_read(struct validation *validation, struct config **ret_config)
 {
-    _cleanup_(cleanup_config) struct config *config = NULL;
-    struct problems problems;
     config_t tree;
     int r;
 
-    problems_init(&problems, text);
     config_init(&tree);
-    if (config_read_string(&tree, text->text) == CONFIG_TRUE) {
-        config_setting_t *root = config_root_setting(&tree);
-        bool is_empty = config_setting_length(root) == 0;
+    r = config_read_string(&tree, validation->text->text)
+            ? read_tree(validation, config_root_setting(&tree), ret_config)
+            : refuse_syntax(validation->text, &tree);
+    config_destroy(&tree);
+    return r;
+}
 
-        r = prepare ? prepare(context, root, text->problems) : 0;
-        r = r < 0 ? r : read_tree(&problems, root, is_empty, &config);
-    } else {
-        refuse_syntax(&problems, &tree);
-        r = -EINVAL;
+int load_check(struct validation *validation, struct config *config)
+{
+    validate_complete(config);
+    validation_begin_checks(validation);
+    validate_check(validation, config);
+    return validation->problems->errors > 0 ? -EINVAL : 0;
+}
+
+int load_end(const struct config_text *text, struct config_problems *problems, size_t before, int r)
+{
+    config_problems_sort(problems, before);
+    if (r == -ENOMEM || problems->is_incomplete) {
+        config_problems_finish(problems);
+        config_problems_tell(problems, true, text->files[0], "%s", strerror(ENOMEM));
+        return -ENOMEM;
     }
-    if (problems_finish(&problems) < 0) {
-        r = -ENOMEM;
+    return r;
+}
+
+int load_value(struct validation *validation, const char *path, const char *value,
+               const struct schema_key *key, void *object)
+{
+    _cleanup_(cleanup_free) char *text = NULL;
+    size_t before = validation->problems->errors;
+    config_t tree;
+    int r = -EBADMSG;
+
+    if (strchr(value, '\n')) // a line of its own may include a file
+        return r;
+    if (asprintf(&text, "value = %s;", value) < 0) {
+        text = NULL;
+        return -ENOMEM;
+    }
+    config_init(&tree);
+    if (config_read_string(&tree, text)) {
+        schema_clear_elements(key, object);
+        r = read_key(validation, config_lookup(&tree, "value"), path, key, object);
     }
     config_destroy(&tree);
-    if (r == -ENOMEM && text->problems) {
-        fprintf(text->problems, "%s: error: %s\n", text->files[0], strerror(ENOMEM));
-    }
-    if (r == 0) {
+    return r < 0 || validation->problems->errors == before ? r : -EINVAL;
+}
+
+static int load_text(const struct config_text *text, struct config **ret_config)
+{
+    _cleanup_(validation_finish) struct validation validation = {.text = text,
+                                                                 .problems = text->problems};
+    _cleanup_(cleanup_config) struct config *config = NULL;
+    size_t before = text->problems->count;
+    int r = load_read(&validation, &config);
+
+    r = load_end(text, text->problems, before, r < 0 ? r : load_check(&validation, config));
+    if (r == 0)
         *ret_config = TAKE(config);
-    }
+    return r;
+}
+
+// Reads and loads the text of a file, or `content` in its place, or a text that lies in no file.
+static int load(const char *path, const char *content, bool is_file,
+                struct config_problems *problems, struct config **ret_config)
+{
+    _cleanup_(config_problems_finish) struct config_problems ignored = {0};
+    _cleanup_(config_text_finish) struct config_text text = {
+        .problems = problems ? problems : &ignored, .is_file = is_file};
+    int r = content ? config_text_take(&text, content, path) : config_text_read(&text, path);
+
+    return r < 0 ? r : load_text(&text, ret_config);
+}
+
+int config_check_file(const char *path, struct config_problems *problems,
+                      struct config **ret_config)
+{
+    return load(path, NULL, true, problems, ret_config);
+}
+
+int config_check_text(const char *text, const char *name, struct config_problems *problems,
+                      struct config **ret_config)
+{
+    return load(name, text, false, problems, ret_config);
+}
+
+int config_check_content(const char *text, const char *path, struct config_problems *problems,
+                         struct config **ret_config)
+{
+    return load(path, text, true, problems, ret_config);
+}
+
+// Prints the problems of a load.
+static int print(int r, struct config_problems *problems, FILE *file)
+{
+    if (file)
+        config_problems_print(problems, file);
+    config_problems_finish(problems);
     return r;
 }
 
 int config_load(const char *path, FILE *problems, struct config **ret_config)
 {
-    _cleanup_(config_text_finish) struct config_text text = {.problems = problems};
-    int r = config_text_read(&text, path);
+    struct config_problems found = {0};
 
-    return r < 0 ? r : load_text(&text, NULL, NULL, ret_config);
+    return print(load(path, NULL, true, &found, ret_config), &found, problems);
 }
 
 int config_parse(const char *text, const char *name, FILE *problems, struct config **ret_config)
 {
-    _cleanup_(config_text_finish) struct config_text source = {.problems = problems};
-    int r = config_text_take(&source, text, name);
+    struct config_problems found = {0};
 
-    return r < 0 ? r : load_text(&source, NULL, NULL, ret_config);
+    return print(load(name, text, false, &found, ret_config), &found, problems);
 }

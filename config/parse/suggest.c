@@ -17,23 +17,19 @@ static unsigned edit_distance(const char *a, size_t length_a, const char *b, siz
 {
     unsigned cost[LENGTH_MAX + 1][LENGTH_MAX + 1];
 
-    if (length_a > LENGTH_MAX || length_b > LENGTH_MAX) {
+    if (length_a > LENGTH_MAX || length_b > LENGTH_MAX)
         return UINT_MAX;
-    }
-    for (size_t i = 0; i <= length_a; i++) {
+    for (size_t i = 0; i <= length_a; i++)
         cost[i][0] = (unsigned)i;
-    }
-    for (size_t j = 0; j <= length_b; j++) {
+    for (size_t j = 0; j <= length_b; j++)
         cost[0][j] = (unsigned)j;
-    }
     for (size_t i = 1; i <= length_a; i++) {
         for (size_t j = 1; j <= length_b; j++) {
             unsigned substitute = cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
 
             cost[i][j] = least(substitute, 1 + least(cost[i - 1][j], cost[i][j - 1]));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
                 cost[i][j] = least(cost[i][j], 1 + cost[i - 2][j - 2]);
-            }
         }
     }
     return cost[length_a][length_b];
@@ -49,9 +45,8 @@ const char *suggest_synonym(const char *typed)
     };
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (strcmp(typed, words[i][0]) == 0) {
+        if (strcmp(typed, words[i][0]) == 0)
             return words[i][1];
-        }
     }
     return NULL;
 }

@@ -88,6 +88,52 @@ static bool find_bracket(const struct config_text *text, unsigned last, struct s
     return false;
 }
 
+// How long the word is that a line begins with behind blanks, which *ret_word becomes.
+static size_t first_word(const char *line, const char **ret_word)
+{
+    *ret_word = line + strspn(line, " \t");
+    return strspn(*ret_word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-");
+}
+
+// Follows the brackets of a line. Returns how deep its end is in those that are open before it.
+static int follow_line(enum config_scan_state *state, const char *line, size_t length, int depth)
+{
+    size_t token;
+
+    for (size_t i = 0; i < length; i += token) {
+        bool in_code = *state == CONFIG_SCAN_CODE;
+
+        token = config_scan_token(state, line + i, length - i);
+        if (in_code && token == 1)
+            depth += (strchr("{([", line[i]) != NULL) - (strchr("})]", line[i]) != NULL);
+    }
+    return depth;
+}
+
+bool syntax_hint_find_first(const struct config_text *text, unsigned number,
+                            struct syntax_hint *ret_hint)
+{
+    _cleanup_(cleanup_free) char *last = config_text_copy_line(text, number);
+    enum config_scan_state state = CONFIG_SCAN_CODE;
+    const char *line = text->text, *word, *other;
+    size_t word_length = last ? first_word(last, &word) : 0, length;
+    int depth = 0;
+
+    for (unsigned i = 1; i < number && word_length > 0 && *line; i++) {
+        length = strcspn(line, "\n");
+        if (depth == 0 && state == CONFIG_SCAN_CODE && first_word(line, &other) == word_length &&
+            memcmp(word, other, word_length) == 0) {
+            ret_hint->place = config_text_origin(text, i);
+            snprintf(ret_hint->text, sizeof ret_hint->text, "%.*s",
+                     (int)(word_length < 64 ? word_length : 64), word);
+            return true;
+        }
+        depth = follow_line(&state, line, length, depth);
+        line += length + (line[length] == '\n');
+    }
+    return false;
+}
+
 // U+2018 to U+201F, as word processors and web pages have them.
 static bool has_curly_quote(const char *line)
 {
@@ -96,9 +142,8 @@ static bool has_curly_quote(const char *line)
     while ((at = strstr(at, "\xe2\x80"))) {
         unsigned char last = (unsigned char)at[2];
 
-        if (last >= 0x98 && last <= 0x9f) {
+        if (last >= 0x98 && last <= 0x9f)
             return true;
-        }
         at += 2;
     }
     return false;

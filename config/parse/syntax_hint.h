@@ -1,5 +1,5 @@
-// What people get wrong in a configuration's syntax, in words that name it: libconfig says no more
-// than "syntax error".
+// Common mistakes in a configuration's syntax, in words that name them: libconfig says no more than
+// "syntax error".
 #pragma once
 
 #include "config/parse/config_text.h"
@@ -14,3 +14,7 @@ struct syntax_hint {
 // else.
 bool syntax_hint_find(const struct config_text *text, unsigned number,
                       struct syntax_hint *ret_hint);
+// Where the setting that line `number` sets for the second time stands first, with its name as the
+// text. False: it is no setting of the file's outermost level, or does not begin its line.
+bool syntax_hint_find_first(const struct config_text *text, unsigned number,
+                            struct syntax_hint *ret_hint);

@@ -1,97 +1,96 @@
-// Who may reach what: addresses, TLS, multicast.
+// Checks of the network's keys: addresses, TLS, multicast.
 #include "config/parse/validate.h"
 
 #include "config/users.h"
 
 #include <string.h>
 
-static void check_http(struct problems *problems, const config_setting_t *root,
-                       const struct config *config, bool has_users)
+static void check_http(struct validation *validation, const struct config *config, bool has_users)
 {
-    const config_setting_t *http = config_setting_get_member(root, "http");
-
-    if (http && config->http.port != 0 && config->rtsp.auth == CONFIG_AUTH_UNSET && !has_users &&
+    if (config->http.port != 0 && config->rtsp.auth == CONFIG_AUTH_UNSET && !has_users &&
         !config_is_loopback(config->http.address)) {
-        problems_error(
-            problems, config_setting_get_member(http, "address"), NULL,
-            "got \"%s\", allowed: " CONFIG_LOOPBACK
-            ", or this with rtsp.users (`edgectl passwd`), or with rtsp.auth = \"none\", "
-            "which lets whoever reaches it ask",
-            config->http.address);
+        validation_refuse(validation, "http.address", "got \"%s\",",
+                          CONFIG_LOOPBACK
+                          ", or this with rtsp.users (`edgectl passwd`), or with rtsp.auth = "
+                          "\"none\", which lets whoever reaches it ask",
+                          config->http.address);
     }
 }
 
-static void check_tls(struct problems *problems, const config_setting_t *rtsp,
-                      const struct config *config)
+static void check_tls(struct validation *validation, const struct config *config)
 {
-    const char *given = *config->rtsp.certificate ? "certificate" : "key";
-    const char *missing = *config->rtsp.certificate ? "key" : "certificate";
+    bool has_certificate = *config->rtsp.certificate;
 
     if (!config->rtsp.plain && config->rtsp.tls_port == 0) {
-        problems_error(problems, config_setting_get_member(rtsp, "plain"), NULL,
-                       "got false without tls_port, allowed: true, or this with tls_port (8322)");
+        validation_refuse(validation, "rtsp.plain", "got false without tls_port,",
+                          "true, or this with tls_port (8322)");
     }
     if (config->rtsp.plain && config->rtsp.tls_port != 0 &&
         config->rtsp.tls_port == config->rtsp.port) {
-        problems_error(problems, config_setting_get_member(rtsp, "tls_port"), NULL,
-                       "got %d, which is rtsp.port, too; allowed: a port of its own, or 0",
-                       config->rtsp.tls_port);
+        validation_refuse(validation, "rtsp.tls_port", "got %d, which is rtsp.port, too;",
+                          "a port of its own, or 0", config->rtsp.tls_port);
     }
-    if (!*config->rtsp.certificate != !*config->rtsp.key) {
-        problems_error(problems, config_setting_get_member(rtsp, given), NULL,
-                       "got %s without %s, allowed: both, or neither for a generated certificate",
-                       given, missing);
+    if (has_certificate != (*config->rtsp.key != '\0')) {
+        validation_refuse(validation, has_certificate ? "rtsp.certificate" : "rtsp.key",
+                          "got %s without %s,", "both, or neither for a generated certificate",
+                          has_certificate ? "certificate" : "key",
+                          has_certificate ? "key" : "certificate");
     }
 }
 
-// Who joins a group is asked for no password, and is not always on this machine.
-static void check_multicast(struct problems *problems, const config_setting_t *rtsp,
-                            const struct config *config, bool has_users)
+// Members of a multicast group are asked for no password, and are not always on this machine.
+static void check_multicast(struct validation *validation, const struct config *config,
+                            bool has_users)
 {
-    const config_setting_t *group = config_setting_get_member(rtsp, "multicast");
     const struct config_multicast *multicast = &config->rtsp.multicast;
 
-    if (!group || !*multicast->addresses) {
+    if (!*multicast->addresses)
         return;
-    }
     if (has_users && !multicast->public) {
-        problems_error(problems, config_setting_get_member(group, "addresses"), NULL,
-                       "got \"%s\" with users, allowed: \"\"; or this with public = true, which "
-                       "lets whoever is in the network watch without a password",
-                       multicast->addresses);
+        validation_refuse(validation, "rtsp.multicast.addresses", "got \"%s\" with users,",
+                          "\"\"; or this with public = true, which lets whoever is in the network "
+                          "watch without a password",
+                          multicast->addresses);
     }
     if (!has_users && config->rtsp.auth == CONFIG_AUTH_UNSET && *multicast->interface &&
         strcmp(multicast->interface, "lo") != 0) {
-        problems_error(
-            problems, config_setting_get_member(group, "interface"), NULL,
-            "got \"%s\", allowed: \"\" or \"lo\", or this with users (`edgectl passwd`), "
-            "or with auth = \"none\", which lets whoever reaches it watch",
-            multicast->interface);
+        validation_refuse(validation, "rtsp.multicast.interface", "got \"%s\",",
+                          "\"\" or \"lo\", or this with users (`edgectl passwd`), or with auth = "
+                          "\"none\", which lets whoever reaches it watch",
+                          multicast->interface);
+    }
+}
+
+static void check_mqtt(struct validation *validation, const struct config *config)
+{
+    if (*config->mqtt.password_file && !*config->mqtt.user) {
+        validation_refuse(validation, "mqtt.password_file", "got \"%s\" without user,",
+                          "both, or neither for a broker that asks nobody",
+                          config->mqtt.password_file);
+    }
+    if (*config->mqtt.ca && !config->mqtt.tls) {
+        validation_refuse(validation, "mqtt.ca", "got \"%s\" without tls,", "\"\"; or tls = true",
+                          config->mqtt.ca);
     }
 }
 
 // Not where the address itself was refused: then it still is the default.
-void validate_check_network(struct problems *problems, const config_setting_t *root,
-                            const struct config *config)
+void validate_check_network(struct validation *validation, const struct config *config)
 {
-    const config_setting_t *rtsp = config_setting_get_member(root, "rtsp");
-    _cleanup_(cleanup_free) char *users = users_path(USERS_PASSWORDS, config);
+    _cleanup_(cleanup_free) char *users = users_path(USERS_PASSWORDS, config, NULL);
 
-    check_http(problems, root, config, users);
-    if (rtsp) {
-        check_tls(problems, rtsp, config);
-        check_multicast(problems, rtsp, config, users);
-    }
-    if (rtsp && config->rtsp.auth == CONFIG_AUTH_NONE && users) {
-        problems_error(problems, config_setting_get_member(rtsp, "auth"), NULL,
-                       "got \"none\" with users, allowed: \"\"; or no users");
-    }
-    if (rtsp && config->rtsp.auth == CONFIG_AUTH_UNSET && !users &&
+    check_http(validation, config, users);
+    check_tls(validation, config);
+    check_multicast(validation, config, users);
+    check_mqtt(validation, config);
+    if (config->rtsp.auth == CONFIG_AUTH_NONE && users)
+        validation_refuse(validation, "rtsp.auth", "got \"none\" with users,", "\"\"; or no users");
+    if (config->rtsp.auth == CONFIG_AUTH_UNSET && !users &&
         !config_is_loopback(config->rtsp.address)) {
-        problems_error(problems, config_setting_get_member(rtsp, "address"), NULL,
-                       "got \"%s\", allowed: " CONFIG_LOOPBACK
-                       ", or this with users (`edgectl passwd`), or with auth = \"none\", which "
-                       "lets whoever reaches it watch",
-                       config->rtsp.address);
+        validation_refuse(validation, "rtsp.address", "got \"%s\",",
+                          CONFIG_LOOPBACK
+                          ", or this with users (`edgectl passwd`), or with auth = \"none\", which "
+                          "lets whoever reaches it watch",
+                          config->rtsp.address);
     }
 }

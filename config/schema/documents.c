@@ -17,23 +17,31 @@ static void print_facts(FILE *file, const struct schema_group *group, const stru
     fputs("Allowed: ", file);
     schema_print_allowed(file, key);
     fputs(". Default: ", file);
-    if (key->default_note) {
+    if (key->default_note)
         fputs(key->default_note, file);
-    } else if (key->type == SCHEMA_STRING || key->type == SCHEMA_WORD) {
+    else if (key->type == SCHEMA_STRING || key->type == SCHEMA_WORD)
         fprintf(file, "\"%s\"", key->default_text);
-    } else if (key->type == SCHEMA_WORDS) {
+    else if (key->type == SCHEMA_WORDS)
         fprintf(file, "[\"%s\"]", key->default_text);
-    } else {
+    else
         fputs(key->default_text, file);
-    }
     fputs(".", file);
     if (key->used_by) {
         fprintf(file, " Only with %s = ", group->selector->name);
         schema_print_selected(file, group, key->used_by);
         fputs(".", file);
     }
-    if (key->cost) {
+    if (key->cost)
         fprintf(file, " A change: %s.", config_cost_text(key->cost));
+    if (key->reveals == SCHEMA_REVEALS_PRIVATE && group == &schema_camera &&
+        key->type != SCHEMA_LIST) {
+        fputs(" Where the file has private parts, only an administrator changes it over the "
+              "network.",
+              file);
+    } else if (key->reveals == SCHEMA_REVEALS_PICTURE) {
+        fputs(" Over the network a change that shows the camera's own picture takes a role that "
+              "may watch a view of it already, or admin.",
+              file);
     }
 }
 
@@ -44,14 +52,12 @@ static char *facts(const struct schema_group *group, const struct schema_key *ke
     size_t size;
     FILE *file = open_memstream(&text, &size);
 
-    if (!file) {
+    if (!file)
         return NULL;
-    }
     print_facts(file, group, key);
     bool failed = ferror(file);
-    if (fclose(file) != 0 || failed) {
+    if (fclose(file) != 0 || failed)
         return NULL;
-    }
     return TAKE(text);
 }
 
@@ -74,7 +80,7 @@ static void print_comment(FILE *file, int indent, const char *text)
     }
 }
 
-// What a key without a value could be.
+// A possible value of a key that has no default.
 static const char *example_of(const struct schema_key *key)
 {
     switch (key->type) {
@@ -83,7 +89,8 @@ static const char *example_of(const struct schema_key *key)
     case SCHEMA_WORDS:
         return "[\"blur5\", \"scharr\", \"threshold\"]";
     case SCHEMA_NAMES:
-        return "( \"door\", \"yard\" )";
+        return key->rule == &schema_name_rule ? "( \"door\", \"yard\" )"
+                                              : "( \"camera.example.org\" )";
     case SCHEMA_POINTS:
         return "( [0.25, 0.5], [0.75, 0.5], [0.75, 1.0], [0.25, 1.0] )";
     case SCHEMA_NUMBER:
@@ -101,16 +108,13 @@ static int example_element(FILE *file, const struct schema_key *key, const void 
     _cleanup_(cleanup_free) void *element = count ? NULL : calloc(1, key->group->size);
     int r = 0;
 
-    if (count > 0) {
+    if (count > 0)
         return example_group(file, key->group, elements, indent);
-    }
     r = element ? schema_set_defaults(key->group, element) : -ENOMEM;
-    if (r == 0) {
+    if (r == 0)
         r = example_group(file, key->group, element, indent);
-    }
-    if (element) {
+    if (element)
         schema_clear(key->group, element);
-    }
     return r;
 }
 
@@ -137,11 +141,10 @@ static int example_value(FILE *file, const struct schema_key *key, const void *o
         schema_print_value(file, key, object);
         break;
     default:
-        if (schema_is_unset(key, object)) {
+        if (schema_is_unset(key, object))
             fputs(example_of(key), file);
-        } else {
+        else
             schema_print_value(file, key, object);
-        }
     }
     return r;
 }
@@ -154,9 +157,8 @@ static int example_key(FILE *file, const struct schema_group *group, const struc
     int r;
 
     print_comment(file, indent, key->help);
-    if (text) {
+    if (text)
         print_comment(file, indent, text);
-    }
     fprintf(file, "%*s%s%s = ", indent, "", idle ? "# " : "", key->name);
     r = example_value(file, key, object, indent);
     fputs(";\n", file);
@@ -172,14 +174,12 @@ static int example_unset(FILE *file, const struct schema_group *group, const str
     FILE *stream = open_memstream(&text, &size);
     int r;
 
-    if (!stream) {
+    if (!stream)
         return -ENOMEM;
-    }
     r = example_key(stream, group, key, object, 0);
     bool failed = ferror(stream);
-    if (fclose(stream) != 0 || failed) {
+    if (fclose(stream) != 0 || failed)
         return -ENOMEM;
-    }
     for (char *rest = text, *line = strsep(&rest, "\n"); rest; line = strsep(&rest, "\n")) {
         const char *mark = *line == '#' ? "" : *line ? "# " : "#";
 
@@ -214,9 +214,8 @@ int config_write_example(FILE *file)
     _cleanup_(cleanup_config) struct config *config = NULL;
     int r = config_parse("", "defaults", NULL, &config);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     fputs(
         "# The configuration of edged: every key with its default. See edged.conf(5).\n"
         "# Made from config/schema/schema.c. `edged --check` finds every mistake in one run;\n"
@@ -233,17 +232,15 @@ int config_write_example(FILE *file)
 // Text in roff: a hyphen stays a hyphen, a backslash and an opening dot or quote are no command.
 static void print_roff(FILE *file, const char *text)
 {
-    if (*text == '.' || *text == '\'') {
+    if (*text == '.' || *text == '\'')
         fputs("\\&", file);
-    }
     for (; *text; text++) {
-        if (*text == '-') {
+        if (*text == '-')
             fputs("\\-", file);
-        } else if (*text == '\\') {
+        else if (*text == '\\')
             fputs("\\e", file);
-        } else {
+        else
             fputc(*text, file);
-        }
     }
     fputc('\n', file);
 }
@@ -270,35 +267,38 @@ static void man_kernels(FILE *file, const struct schema_group *kernels)
     fputs(".PP\nEach of these groups has the key\n.BR block ;\n.B rows\nis a key of\n"
           ".B kernels.gradient\nonly:\n",
           file);
-    for (size_t i = 0; i < gradient->key_count; i++) {
+    for (size_t i = 0; i < gradient->key_count; i++)
         man_key(file, gradient, &gradient->keys[i]);
-    }
 }
 
-// `around`: what a change costs in the group around this one.
+// A sentence's end for the cost of a change.
+static const char *const changes[] = {
+    [CONFIG_COST_FRAME] = "takes effect between two frames",
+    [CONFIG_COST_VIEW] = "starts the view anew",
+    [CONFIG_COST_CAMERA] = "starts the camera anew",
+    [CONFIG_COST_START] = "waits for a restart",
+};
+
+// `around`: the cost of a change in the group around this one.
 static void man_group(FILE *file, const struct schema_group *group, enum config_cost around)
 {
     if (*group->title) {
         fprintf(file, ".SS \"%s\"\n", group->title);
         print_roff(file, group->help);
-        if (group->cost != around) {
-            fprintf(file, "A change costs this unless a key says otherwise: %s.\n",
-                    config_cost_text(group->cost));
-        }
+        if (group->cost != around)
+            fprintf(file, "Unless a key says otherwise, a change %s.\n", changes[group->cost]);
     }
     if (group == &schema_kernels) {
         man_kernels(file, group);
         return;
     }
     for (size_t i = 0; i < group->key_count; i++) {
-        if (group->keys[i].type != SCHEMA_GROUP) {
+        if (group->keys[i].type != SCHEMA_GROUP)
             man_key(file, group, &group->keys[i]);
-        }
     }
     for (size_t i = 0; i < group->key_count; i++) {
-        if (group->keys[i].group) {
+        if (group->keys[i].group)
             man_group(file, group->keys[i].group, group->cost);
-        }
     }
 }
 
@@ -346,10 +346,12 @@ static const char man_top[] =
     "changes keys of pictures, encoding, regions, recording and kernels over the file, until a\n"
     "reload or, with\n"
     ".BR \\-\\-keep ,\n"
-    "for good; see SET in\n"
+    "for good. On the machine itself\n"
+    ".B edgectl set \\-\\-keep\n"
+    "also changes the keys that only this file can have; see SET in\n"
     ".BR edgectl (1).\n"
     ".PP\n"
-    "A change costs this unless a key or its group says otherwise: this camera starts anew.\n"
+    "Unless a key or its group says otherwise, a change starts this camera anew.\n"
     ".SH KEYS\n";
 
 static const char man_end[] =
@@ -391,6 +393,22 @@ static const char man_end[] =
     "              codec = \"h265\"; } );\n"
     "} );\n"
     ".fi\n"
+    ".PP\n"
+    "Streams and the page for other machines, and a clip of each motion event, from 5 s before it\n"
+    "on. `sudo edgectl passwd anna` makes the user, and `sudo edgectl setup` writes all of it:\n"
+    ".PP\n"
+    ".nf\n"
+    "rtsp    = { address = \"0.0.0.0\";  users = \"rtsp.users\"; };\n"
+    "http    = { address = \"0.0.0.0\";  tls = true; };\n"
+    "storage = { max_size = \"16G\"; };\n"
+    "cameras = ( {\n"
+    "  regions = ( { name = \"picture\"; } );\n"
+    "  record  = { mode = \"events\"; };\n"
+    "} );\n"
+    ".fi\n"
+    ".PP\n"
+    "More examples are in config/README.md of the installed documents, in\n"
+    "/usr/share/doc/edged for the packages.\n"
     ".SH SEE ALSO\n"
     ".BR edged (8),\n"
     ".BR edgectl (1),\n"

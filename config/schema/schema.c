@@ -4,13 +4,11 @@
 
 static bool accepts_format(const char *string)
 {
-    if (strcmp(string, "auto") == 0) {
+    if (strcmp(string, "auto") == 0)
         return true;
-    }
     for (const char *at = string; *at; at++) {
-        if (*at < ' ' || *at > '~') {
+        if (*at < ' ' || *at > '~')
             return false;
-        }
     }
     return strlen(string) == 4;
 }
@@ -22,9 +20,8 @@ static bool accepts_url(const char *string)
     const char *host = string + scheme;
     char name[CONFIG_HOST_SIZE];
 
-    if (!*string) {
+    if (!*string)
         return true;
-    }
     return (scheme == 7 || strncmp(string, "rtsps://", 8) == 0) && !strchr(host, '@') &&
            !strpbrk(host, " \t\r\n\"") && config_read_host(host, strcspn(host, "/?#"), name);
 }
@@ -40,12 +37,10 @@ static bool accepts_fingerprint(const char *string)
     size_t digits = 0;
 
     for (const char *at = string; *at; at++) {
-        if (*at == ':' && digits % 2 == 0 && digits > 0 && at[-1] != ':' && at[1]) {
+        if (*at == ':' && digits % 2 == 0 && digits > 0 && at[-1] != ':' && at[1])
             continue;
-        }
-        if (!strchr("0123456789abcdefABCDEF", *at)) {
+        if (!strchr("0123456789abcdefABCDEF", *at))
             return false;
-        }
         digits++;
     }
     return digits == 0 || digits == 64;
@@ -112,9 +107,9 @@ static const struct schema_key camera_keys[] = {
      .default_note = "\"camera\" and the place in the list, counted from 0",
      .help = "The first part of the stream's path; unique."},
     {"source", SCHEMA_WORD, CAMERA_FIELD(source), .words = source_words, .default_text = "auto",
-     .help = "Where frames come from. argus is a Jetson's own camera stack, for a camera on the "
-             "CSI connector. auto takes argus if it has a camera, else the first V4L2 camera that "
-             "works, else the moving pattern, on which it writes NO CAMERA."},
+     .help = "Where frames come from. argus: a Jetson's own camera stack, for a CSI connector. "
+             "auto: argus if it has a camera, else the first V4L2 camera that works, else the "
+             "moving pattern, marked NO CAMERA."},
     {"device", SCHEMA_STRING, CAMERA_FIELD(device), .default_text = "",
      .used_by = SCHEMA_BIT(CONFIG_SOURCE_V4L2),
      .help = "A V4L2 device, for example \"/dev/video0\" or a link in /dev/v4l/by-path; \"\" takes "
@@ -126,45 +121,46 @@ static const struct schema_key camera_keys[] = {
              "is-live=true\"."},
     {"path", SCHEMA_STRING, CAMERA_FIELD(path), .default_text = "",
      .used_by = SCHEMA_BIT(CONFIG_SOURCE_FILE), .needed_by = SCHEMA_BIT(CONFIG_SOURCE_FILE),
-     .help = "A clip that GStreamer decodes; it is played at its own rate, again and again, turned "
-             "as it asks to be, with square pixels, in the size of its first picture. A relative "
-             "name is one beside this file."},
+     .help = "A clip or a JPEG or PNG picture that GStreamer decodes. A clip is played at its own "
+             "rate, again and again. The picture is turned as a clip or a JPEG's EXIF data say. "
+             "It has square pixels and the size of the first one. A relative name is one beside "
+             "this file."},
     {"url", SCHEMA_STRING, CAMERA_FIELD(url), .rule = &url_rule, .default_text = "",
      .used_by = SCHEMA_BIT(CONFIG_SOURCE_RTSP), .needed_by = SCHEMA_BIT(CONFIG_SOURCE_RTSP),
      .help = "The stream of a camera in the network, H.264, H.265 or MJPEG, for example "
              "\"rtsp://192.168.1.20/stream1\"."},
     {"credentials", SCHEMA_STRING, CAMERA_FIELD(credentials), .default_text = "",
      .used_by = SCHEMA_BIT(CONFIG_SOURCE_RTSP),
-     .help = "A file with the line user:password for that camera, which nobody but its owner and "
-             "group may read (chmod 640). A relative name is one beside this file."},
+     .help = "A file with the line user:password for that camera, which only its owner and group "
+             "may read (chmod 640). A relative name is one beside this file. A camera that refuses "
+             "them may lock the account, so edged tries again after 1, 2 and 5 minutes, then every "
+             "10, and at once after a reload or a change of the file."},
     {"fingerprint", SCHEMA_STRING, CAMERA_FIELD(fingerprint), .rule = &fingerprint_rule,
      .default_text = "", .used_by = SCHEMA_BIT(CONFIG_SOURCE_RTSP),
      .help = "The SHA-256 of the certificate that a camera with an rtsps:// URL must show, whoever "
-             "has signed it; with \"\" an authority that the system trusts must have. Without the "
-             "right one the log and edgectl status name the fingerprint that the camera showed."},
+             "has signed it; with \"\" any that is signed by an authority of the system. edgectl "
+             "status names the one that a refused camera showed."},
     {"transport", SCHEMA_WORD, CAMERA_FIELD(transport), .words = transport_words,
      .default_text = "auto", .used_by = SCHEMA_BIT(CONFIG_SOURCE_RTSP),
-     .help = "The transport of the pictures. auto tries udp, and takes tcp if udp cannot be set up "
-             "or no picture comes within 2 s."},
+     .help = "How pictures come. auto tries udp, and takes tcp if udp cannot be set up or no "
+             "picture comes within 2 s."},
     {"sensor", SCHEMA_INTEGER, CAMERA_FIELD(sensor), .minimum = 0, .maximum = 15,
      .default_text = "0", .used_by = SCHEMA_BIT(CONFIG_SOURCE_ARGUS),
      .help = "The number of the camera on the CSI connectors."},
-    {"flip", SCHEMA_WORD, .remote = true, CAMERA_FIELD(flip), .words = flip_words,
-     .default_text = "none",
-     .help = "Which way up the picture is; it is turned clockwise, or mirrored: horizontal swaps "
-             "left and right, vertical top and bottom. width, height, regions, privacy, polygons "
-             "and masks "
-             "are those of the flipped picture. A camera that can flips it itself; else edged "
-             "copies each frame once more, which status counts as flip."},
+    {"flip", SCHEMA_WORD, .remote = true, .reveals = SCHEMA_REVEALS_PRIVATE, CAMERA_FIELD(flip),
+     .words = flip_words, .default_text = "none",
+     .help = "Which way up the picture is: turned clockwise, or mirrored; horizontal swaps left "
+             "and right, vertical top and bottom. width, height, regions, privacy, polygons and "
+             "masks are those of the flipped picture. If the camera cannot do it, edged copies "
+             "each frame once more, which status counts as flip."},
     {"format", SCHEMA_STRING, CAMERA_FIELD(format), .rule = &format_rule, .default_text = "auto",
-     .help = "The pixel format to ask the source for. auto takes a sensor's raw samples where it "
-             "delivers nothing that is a picture already; edged then makes one, without a gamma "
-             "curve."},
+     .help = "The pixel format to ask for. auto takes a sensor's raw samples where there is "
+             "nothing else; edged then makes a picture of them, without a gamma curve."},
     {"raw_black", SCHEMA_INTEGER, .remote = true, CAMERA_FIELD(raw_black), .minimum = 0,
      .maximum = 65534, .default_text = "0", .used_by = MAY_BE_V4L2,
-     .help = "What a sensor's raw samples are where there is no light, as they come, for example "
-             "64 of 10 bits. It is taken away before the factors. This key and the next three "
-             "are for raw formats alone."},
+     .help = "The value of a sensor's raw samples where there is no light, for example 64 of 10 "
+             "bits. It is subtracted before the factors. This key and the next three are for raw "
+             "formats alone."},
     {"raw_gain", SCHEMA_NUMBER, .remote = true, CAMERA_FIELD(raw_gain), .minimum = 0.1,
      .maximum = 256, .default_text = "1.0", .used_by = MAY_BE_V4L2,
      .help = "The factor of all raw samples. A gain of the sensor's own, set by controls, costs "
@@ -176,28 +172,29 @@ static const struct schema_key camera_keys[] = {
      .maximum = 16, .default_text = "1.0", .used_by = MAY_BE_V4L2, .help = "The factor of blue."},
     {"io", SCHEMA_WORD, CAMERA_FIELD(io), .words = io_words, .default_text = "auto",
      .used_by = MAY_BE_V4L2,
-     .help = "How frames come from a V4L2 driver: into our memory (userptr) or by one copy out of "
-             "its own (mmap); auto tries both in this order."},
-    {"width", SCHEMA_INTEGER, .remote = true, CAMERA_FIELD(width), .unit = "pixels", .minimum = 16,
-     .maximum = 8192, .even = true, .default_text = "1280",
+     .help = "How frames come from V4L2: into edged's memory (userptr), or in the driver's (mmap), "
+             "where the GPU reads them if CUDA takes it, else by one copy; auto tries both in this "
+             "order."},
+    {"width", SCHEMA_INTEGER, .remote = true, .reveals = SCHEMA_REVEALS_PRIVATE,
+     CAMERA_FIELD(width), .unit = "pixels", .minimum = 16, .maximum = 8192, .even = true,
+     .default_text = "1280",
      .help = "The width to ask for; the source delivers the nearest it can."},
-    {"height", SCHEMA_INTEGER, .remote = true, CAMERA_FIELD(height), .unit = "pixels",
-     .minimum = 16, .maximum = 8192, .even = true, .default_text = "720",
+    {"height", SCHEMA_INTEGER, .remote = true, .reveals = SCHEMA_REVEALS_PRIVATE,
+     CAMERA_FIELD(height), .unit = "pixels", .minimum = 16, .maximum = 8192, .even = true,
+     .default_text = "720",
      .help = "The height to ask for; the source delivers the nearest it can."},
-    {"fps", SCHEMA_INTEGER, .remote = true, CAMERA_FIELD(fps), .unit = "frames a second",
-     .minimum = 1, .maximum = 240, .default_text = "30",
+    {"fps", SCHEMA_INTEGER, .remote = true, .reveals = SCHEMA_REVEALS_PRIVATE, CAMERA_FIELD(fps),
+     .unit = "frames a second", .minimum = 1, .maximum = 240, .default_text = "30",
      .help = "The rate to ask for; the source delivers the nearest it can."},
     {"controls", SCHEMA_CONTROLS, CAMERA_FIELD(controls),
      .count_offset = offsetof(struct config_camera, control_count),
      .used_by = MAY_BE_V4L2 | SCHEMA_BIT(CONFIG_SOURCE_ARGUS),
      .default_note = "none, the camera's own settings stay",
-     .help =
-         "V4L2 controls by the names that v4l2-ctl -l prints, set at every start, for example "
-         "{ exposure_time_absolute = 100; }. A camera without one of them is not used. With "
-         "source = \"argus\" properties of nvarguscamerasrc that are whole numbers, for example "
-         "{ sensor-mode = 2; wbmode = 5; }, or ranges, both ends of which become the value: "
-         "{ exposuretimerange = 20000000; gainrange = 4; } is 20 ms at a gain of 4, whatever the "
-         "light."},
+     .help = "V4L2 controls by the names that v4l2-ctl -l prints, set at every start, for example "
+             "{ exposure_time_absolute = 100; }. A camera without one of them is not used. With "
+             "source = \"argus\", properties of nvarguscamerasrc that are whole numbers, or "
+             "ranges, of which both ends become the value: { exposuretimerange = 20000000; "
+             "gainrange = 4; } is 20 ms at a gain of 4, whatever the light."},
     {"views", SCHEMA_LIST, CAMERA_FIELD(views), .cost = CONFIG_COST_VIEW, .minimum = 0,
      .maximum = 16, .count_offset = offsetof(struct config_camera, view_count),
      .group = &schema_view, .default_note = "one view \"edges\"",
@@ -209,12 +206,12 @@ static const struct schema_key camera_keys[] = {
     {"regions", SCHEMA_LIST, .remote = true, CAMERA_FIELD(regions), .cost = CONFIG_COST_FRAME,
      .minimum = 0, .maximum = 8, .count_offset = offsetof(struct config_camera, region_count),
      .group = &schema_region, .default_note = "none",
-     .help = "Parts of the picture in which motion is an event, watched or not."},
-    {"privacy", SCHEMA_LIST, .remote = true, CAMERA_FIELD(privacy), .cost = CONFIG_COST_FRAME,
-     .minimum = 0, .maximum = 8, .count_offset = offsetof(struct config_camera, privacy_count),
-     .group = &schema_privacy, .default_note = "none",
-     .help = "Parts of the picture that are black for everybody."},
-    {"record", SCHEMA_GROUP, .group = &schema_record, .help = "What is kept of this camera."},
+     .help = "Parts of the picture in which motion raises an event, even if nobody watches."},
+    {"privacy", SCHEMA_LIST, .remote = true, .reveals = SCHEMA_REVEALS_PRIVATE,
+     CAMERA_FIELD(privacy), .cost = CONFIG_COST_FRAME, .minimum = 0, .maximum = 8,
+     .count_offset = offsetof(struct config_camera, privacy_count), .group = &schema_privacy,
+     .default_note = "none", .help = "Parts of the picture that are black for everybody."},
+    {"record", SCHEMA_GROUP, .group = &schema_record, .help = "The recording of this camera."},
 };
 const struct schema_group schema_camera = {
     .title = "cameras",
@@ -230,29 +227,31 @@ static const struct schema_key root_keys[] = {
     {"backend", SCHEMA_WORD, .offset = offsetof(struct config, backend), .words = backend_words,
      .default_text = "auto",
      .help =
-         "What computes the views. auto is the GPU where CUDA works, else the CPU; cuda is the "
-         "same with a warning when it has to be the CPU; cpu leaves the GPU alone. When a GPU "
+         "The processor that computes the views. auto: the GPU where CUDA works, else the CPU; "
+         "cuda: as "
+         "auto, and warns when the CPU computes; cpu leaves the GPU alone. When a GPU "
          "fails the CPU goes on at once, and the GPU is tried again after 1 s, 2 s, up to 60 s."},
     {"memory", SCHEMA_WORD, .offset = offsetof(struct config, memory), .words = memory_words,
      .default_text = "auto",
      .help =
-         "The memory that camera, GPU and encoder share a frame in. nvmm is a Jetson's own: for "
-         "what goes to its encoder, and what comes from source = \"argus\"; frames of other "
-         "cameras are then registered ones. registered is edged's own, made known to the GPU; "
-         "pinned is the driver's; managed is the kind that the GPU caches and the driver moves; "
-         "host is plain memory, with which the CPU computes. A kind that fails its test at the "
-         "start is replaced by the next; auto begins with nvmm on a Jetson with an encoder, "
-         "else with registered."},
+         "The memory in which camera, GPU and encoder share a frame. nvmm: a Jetson's own, for its "
+         "encoder and for source = \"argus\"; other cameras then have registered. registered: "
+         "edged's own, made known to the GPU. pinned: the driver's. managed: cached by the GPU, "
+         "moved by the driver. host: plain memory, for the CPU. A kind that fails its test at the "
+         "start is replaced by the next; auto begins with nvmm on a Jetson, else with registered."},
     {"cpu_threads", SCHEMA_INTEGER, .offset = offsetof(struct config, cpu_threads),
      .unit = "threads", .minimum = 1, .maximum = 16, .default_text = "1",
-     .help = "How many threads of each camera compute views on the CPU. The picture is the same "
-             "with any number. One is enough for most machines: a view is a small load beside its "
-             "encoder, which has threads of its own. More threads make a picture sooner if "
-             "processors are idle; they do not make more pictures."},
-    {"rtsp", SCHEMA_GROUP, .group = &schema_rtsp, .help = "The streams' server."},
-    {"control", SCHEMA_GROUP, .group = &schema_control, .help = "The status socket."},
-    {"http", SCHEMA_GROUP, .group = &schema_http, .help = "Status and metrics over TCP."},
-    {"storage", SCHEMA_GROUP, .group = &schema_storage, .help = "Where clips are kept."},
+     .help = "How many threads of each camera compute views on the CPU, to the same picture. One "
+             "is enough for most machines; if processors are idle, more of them make a picture "
+             "sooner, but not more pictures."},
+    {"rtsp", SCHEMA_GROUP, .front = true, .group = &schema_rtsp, .help = "The streams' server."},
+    {"control", SCHEMA_GROUP, .front = true, .group = &schema_control,
+     .help = "The status socket."},
+    {"http", SCHEMA_GROUP, .front = true, .group = &schema_http,
+     .help = "Status and metrics over TCP."},
+    {"mqtt", SCHEMA_GROUP, .front = true, .group = &schema_mqtt, .help = "A broker of MQTT."},
+    {"storage", SCHEMA_GROUP, .front = true, .group = &schema_storage,
+     .help = "Where clips are kept."},
     {"cameras", SCHEMA_LIST, .offset = offsetof(struct config, cameras), .minimum = 0,
      .maximum = 64, .count_offset = offsetof(struct config, camera_count), .group = &schema_camera,
      .default_note = "one camera \"front\"", .help = "The cameras."},
@@ -271,9 +270,8 @@ const struct schema_group schema_root = {
 const struct schema_key *schema_find_key(const struct schema_group *group, const char *name)
 {
     for (size_t i = 0; i < group->key_count; i++) {
-        if (strcmp(group->keys[i].name, name) == 0) {
+        if (strcmp(group->keys[i].name, name) == 0)
             return &group->keys[i];
-        }
     }
     return NULL;
 }

@@ -26,7 +26,14 @@ enum schema_type {
 // One value of a selector, in a set of them.
 #define SCHEMA_BIT(value) (1U << (value))
 
-// What a string must look like.
+// Parts of the picture that a change of a key may show to people who could not see them before.
+enum schema_reveals {
+    SCHEMA_REVEALS_NOTHING,
+    SCHEMA_REVEALS_PRIVATE, // what cameras.privacy hides: it changes the part, or moves the picture
+    SCHEMA_REVEALS_PICTURE, // the camera's own picture, in a view that did not show it
+};
+
+// A rule for a string's form.
 struct schema_rule {
     bool (*accepts)(const char *string);
     const char *allowed; // ends the sentence "allowed: …"
@@ -52,7 +59,9 @@ struct schema_key {
     const char *help;                 // one sentence
     enum config_cost cost;            // of a change; NONE: as the group's
     bool remote;                      // may be changed over the network; of a LIST: come and go
+    enum schema_reveals reveals;      // of a key that is `remote`: who may change it
     bool aside;                       // makes no difference to what is seen in a frame
+    bool front;                       // of no camera: its process is not told
     size_t offset, count_offset;      // bytes into the struct
     const struct schema_group *group; // GROUP, LIST: the keys inside
     unsigned used_by;                 // bit set of selector values this key is for; 0: all
@@ -84,12 +93,13 @@ extern const struct schema_group schema_kernels;
 extern const struct schema_group schema_rtsp;
 extern const struct schema_group schema_control;
 extern const struct schema_group schema_http;
+extern const struct schema_group schema_mqtt;
 extern const struct schema_group schema_storage;
 extern const struct schema_group schema_record;
 
 // The key of that name, or NULL.
 const struct schema_key *schema_find_key(const struct schema_group *group, const char *name);
-// What a change of a key of the group costs.
+// The cost of a change of a key of the group.
 enum config_cost schema_cost(const struct schema_group *group, const struct schema_key *key);
 // The selector's value in `object`; 0 without a selector.
 unsigned schema_selected(const struct schema_group *group, const void *object);

@@ -38,8 +38,8 @@ static const struct schema_key gradient_keys[] = {
      .offset = offsetof(struct config, blocks[CONFIG_KERNEL_GRADIENT].rows), .unit = "rows",
      .minimum = 0, .maximum = CONFIG_ROWS_MAX,
      .default_note = "0, chosen for the GPU, its memory and the board",
-     .help = "Rows of the picture that a thread makes: more of them read fewer rows twice, fewer "
-             "keep more threads busy."},
+     .help = "Rows of the picture that a thread makes: more read fewer rows twice, fewer keep more "
+             "threads busy."},
 };
 
 #define KERNEL_GROUP(kernel, name, text)                                                           \

@@ -16,14 +16,27 @@ static bool accepts_address(const char *string)
            inet_pton(AF_INET6, string, &address) == 1;
 }
 
+static bool accepts_peer(const char *string)
+{
+    return strcmp(string, "localhost") != 0 && accepts_address(string);
+}
+
+static bool accepts_host(const char *string)
+{
+    static const char characters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+
+    return *string && *string != '.' && strlen(string) < CONFIG_LONG_NAME_SIZE &&
+           string[strspn(string, characters)] == '\0';
+}
+
 bool config_is_loopback(const char *address)
 {
     struct in_addr v4;
     struct in6_addr v6;
 
-    if (inet_pton(AF_INET, address, &v4) == 1) {
+    if (inet_pton(AF_INET, address, &v4) == 1)
         return ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
-    }
     return strcmp(address, "localhost") == 0 ||
            (inet_pton(AF_INET6, address, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6));
 }
@@ -33,9 +46,8 @@ static bool is_port(const char *text, size_t length)
     unsigned port = 0;
 
     for (size_t i = 0; i < length; i++) {
-        if (text[i] < '0' || text[i] > '9' || port > 65535) {
+        if (text[i] < '0' || text[i] > '9' || port > 65535)
             return false;
-        }
         port = 10 * port + (unsigned)(text[i] - '0');
     }
     return length == 0 || (port >= 1 && port <= 65535);
@@ -48,9 +60,8 @@ static bool is_v6(const char *host)
     char address[INET6_ADDRSTRLEN] = "";
     struct in6_addr v6;
 
-    if (length >= sizeof address) {
+    if (length >= sizeof address)
         return false;
-    }
     memcpy(address, host, length);
     return inet_pton(AF_INET6, address, &v6) == 1;
 }
@@ -93,7 +104,15 @@ static bool accepts_interface(const char *string)
 
 static const struct schema_rule address_rule = {
     accepts_address,
-    CONFIG_LOOPBACK ", or with users, or auth = \"none\", any address of this machine",
+    "a loopback address; with users or auth = \"none\", any of this machine",
+};
+static const struct schema_rule proxy_rule = {
+    accepts_peer,
+    "an address of IPv4 or IPv6",
+};
+static const struct schema_rule host_rule = {
+    accepts_host,
+    "a host name of letters, digits, '-', '_' and '.', of at most 127 bytes",
 };
 static const struct schema_rule socket_rule = {
     accepts_socket,
@@ -120,9 +139,10 @@ static const char *const auth_words[] = {
     }
 
 static const struct schema_key limits_keys[] = {
-    LIMIT(connections, 1, 65536, "1024",
-          "Connections at a time. A new one replaces one that neither plays nor has logged in, of "
-          "the address with the most of these; if there is none, the new one is refused."),
+    LIMIT(
+        connections, 1, 65536, "1024",
+        "Connections at a time. When full, edged closes an idle connection of the address that has "
+        "most; if all play or have logged in, it refuses the new one."),
     LIMIT(connections_an_address, 1, 65536, "256",
           "The same of one address: of IPv4 an address, of IPv6 a /64."),
     LIMIT(
@@ -154,28 +174,26 @@ static const struct schema_group limits_group = {
 static const struct schema_key multicast_keys[] = {
     {"addresses", SCHEMA_STRING, MULTICAST_FIELD(addresses), .rule = &multicast_rule,
      .default_text = "",
-     .help = "The group addresses. \"\" turns multicast off: a request for it is answered 461. "
-             "239.255.0.0/16 is for use within a site. A stream takes the first free address when "
-             "its first viewer comes and returns it when the last one goes; if all are taken, the "
-             "request is answered 453."},
+     .help = "The group addresses; \"\" turns multicast off, and a request for it is answered 461. "
+             "A stream has the first free address for as long as it has viewers; if all are taken, "
+             "the request is answered 453."},
     {"port", SCHEMA_INTEGER, MULTICAST_FIELD(port), .unit = "UDP port", .minimum = 1024,
      .maximum = 65534 - 2 * (CONFIG_MULTICAST_MAX - 1), .even = true, .default_text = "5004",
-     .help = "The port of the first group, and the next one for its RTCP; each group after it has "
-             "the two ports that follow, as some systems hand a player all that comes to its "
-             "port, whatever the group."},
+     .help =
+         "The port of the first group, with RTCP on the next one; each further group has the two "
+         "ports that follow, because some systems hand a player all that comes to its port."},
     {"ttl", SCHEMA_INTEGER, MULTICAST_FIELD(ttl), .minimum = 1, .maximum = 255, .default_text = "1",
-     .help = "How far packets go: with 1 they stay in the network of the interface; each router on "
-             "the way takes one away."},
+     .help = "How far packets go: 1 is the network of the interface; each router on the way takes "
+             "one away."},
     {"interface", SCHEMA_STRING, MULTICAST_FIELD(interface), .rule = &interface_rule,
      .default_text = "",
-     .help = "The network interface they leave by, for example \"eth0\"; \"\" is the one that has "
-             "rtsp.address, or where that is 0.0.0.0 or of IPv6, the one that the routes of this "
-             "machine say (`ip route get 239.255.0.1`)."},
+     .help =
+         "The network interface they leave by, for example \"eth0\"; \"\" is that of rtsp.address, "
+         "or where that is 0.0.0.0 or of IPv6, that of the routes (`ip route get 239.255.0.1`)."},
     {"public", SCHEMA_BOOLEAN, MULTICAST_FIELD(public), .default_text = "false",
-     .help = "Must be true if there are users and multicast: it confirms that you know the risk. A "
-             "user needs a password to start multicast, but then anybody in the network can join "
-             "the group and watch without one. A view that not every user may watch (allow) is "
-             "never sent by multicast."},
+     .help = "Must be true with users and multicast: a user needs a password to start it, but then "
+             "anybody in the network can join the group and watch. A view that not every user may "
+             "watch (allow) is never sent by multicast."},
 };
 
 static const struct schema_group multicast_group = {
@@ -197,51 +215,47 @@ static const struct schema_key rtsp_keys[] = {
      .help = "The address the RTSP server listens on; 0.0.0.0 and :: are all of the machine."},
     {"auth", SCHEMA_WORD, .offset = offsetof(struct config, rtsp.auth), .words = auth_words,
      .default_text = "", .cost = CONFIG_COST_FRAME,
-     .help = "Who may watch. \"\": the users; without users only this machine, and the server "
-             "listens on a loopback address only. \"none\": nobody is asked for a password, so "
-             "anybody who can reach the address can watch every view. Use it on a network that you "
-             "trust; edged warns of it at each start. It cannot be combined with users."},
+     .help = "Who may watch. \"\" is the users; without users this machine only, and the server "
+             "listens on a loopback address. \"none\": anybody who can reach the address may watch "
+             "every view, without a password. Use it only on a network that you trust. It cannot "
+             "be combined with users."},
     {"users", SCHEMA_STRING, .offset = offsetof(struct config, rtsp.users), .default_text = "",
      .cost = CONFIG_COST_FRAME,
      .help =
-         "The file of the users with their roles and password hashes, for example "
-         "\"/etc/edged/rtsp.users\". edgectl passwd writes it. Only its owner, the user that edged "
-         "runs as, may read it (chmod 600). A relative name is one beside this file. \"\" "
-         "is the systemd credential rtsp.users where the service has one, else there are no "
-         "users. A reload reads the file again. It refuses a file with a mistake and disconnects "
-         "users that are gone; the others are not asked again."},
+         "The file of users with their roles and password hashes, which edgectl passwd writes, for "
+         "example \"/etc/edged/rtsp.users\". Only its owner, the user that edged runs as, may read "
+         "it (chmod 600). A relative name is one beside this file. \"\" is the systemd credential "
+         "rtsp.users where the service has one, else no users. A reload reads the file again, "
+         "refuses one with a mistake, and disconnects users that are gone."},
     {"tokens", SCHEMA_STRING, .offset = offsetof(struct config, rtsp.tokens), .default_text = "",
      .cost = CONFIG_COST_FRAME,
      .help =
          "The file of programs that ask over HTTP with a token, with their roles and the tokens' "
-         "hashes, for example \"/etc/edged/rtsp.tokens\". edgectl token writes it. Who may read "
-         "it, "
-         "where it is looked for and when it is read again: as users; its systemd credential is "
-         "rtsp.tokens."},
+         "hashes, which edgectl token writes. \"\" is the systemd credential rtsp.tokens, else the "
+         "file rtsp.tokens beside this one, if it is there. The rest is as of users."},
     {"port", SCHEMA_INTEGER, .offset = offsetof(struct config, rtsp.port), .unit = "TCP port",
      .minimum = 0, .maximum = 65535, .default_text = "8554",
      .help = "The port the RTSP server listens on; 0 takes any free one."},
     {"plain", SCHEMA_BOOLEAN, .offset = offsetof(struct config, rtsp.plain), .default_text = "true",
-     .help = "Whether to serve RTSP without encryption. With false there is only RTSP inside TLS, "
-             "at tls_port. A reload that changes this key is refused."},
+     .help = "Whether to serve RTSP without TLS; with false, only inside TLS, at tls_port. A "
+             "reload that changes this key is refused."},
     {"tls_port", SCHEMA_INTEGER, .offset = offsetof(struct config, rtsp.tls_port),
      .unit = "TCP port", .minimum = 0, .maximum = 65535, .default_text = "0",
      .cost = CONFIG_COST_FRAME,
      .help = "The port for RTSP inside TLS, rtsps://ADDRESS:TLS_PORT/CAMERA/VIEW; 0 turns it off, "
-             "8322 is the usual port. Passwords and pictures are encrypted, and always interleaved "
-             "over TCP: there is no SRTP, so UDP would not be encrypted."},
+             "8322 is the usual port. Passwords and pictures are encrypted and go over TCP: there "
+             "is no SRTP for UDP."},
     {"certificate", SCHEMA_STRING, .offset = offsetof(struct config, rtsp.certificate),
      .default_text = "", .cost = CONFIG_COST_FRAME,
-     .help =
-         "The server's certificate for tls_port and http.tls, a PEM file; certificates up to "
-         "its issuer's may follow it. If both this and key are \"\", edged makes a self-signed one "
-         "at the first start and keeps it; the log and edgectl status show its fingerprint. A "
-         "relative name is one beside this file."},
+     .help = "The server's certificate for tls_port and http.tls, a PEM file; certificates up to "
+             "its issuer's may follow it. If this and key are \"\", edged makes a self-signed one "
+             "at its first start; the log and edgectl status show the fingerprint. A relative name "
+             "is one beside this file."},
     {"key", SCHEMA_STRING, .offset = offsetof(struct config, rtsp.key), .default_text = "",
      .cost = CONFIG_COST_FRAME,
-     .help = "The key of that certificate, a PEM file without a passphrase, which only its owner "
-             "and group may read (chmod 640). A reload reads both files again."},
-    {"limits", SCHEMA_GROUP, .group = &limits_group, .help = "What clients may take."},
+     .help = "The certificate's key, a PEM file without a passphrase, which only its owner and "
+             "group may read (chmod 640). A reload reads both files again."},
+    {"limits", SCHEMA_GROUP, .group = &limits_group, .help = "Limits for clients."},
     {"multicast", SCHEMA_GROUP, .group = &multicast_group,
      .help = "Streams sent once for many viewers."},
 };
@@ -257,8 +271,8 @@ static const struct schema_key control_keys[] = {
     {"socket", SCHEMA_STRING, .offset = offsetof(struct config, control.socket),
      .rule = &socket_rule, .default_text = "",
      .help = "The path of the unix socket; \"\" is $XDG_RUNTIME_DIR/edged/control.sock for a user "
-             "other than root with $XDG_RUNTIME_DIR, else /run/edged/control.sock. Its owner and "
-             "group alone may use it."},
+             "other than root that has it, else /run/edged/control.sock. Its owner and group alone "
+             "may use it."},
 };
 const struct schema_group schema_control = {
     .title = "control",
@@ -268,21 +282,26 @@ const struct schema_group schema_control = {
     .cost = CONFIG_COST_START,
 };
 
-#define HTTP_LIMIT(field) .offset = offsetof(struct config, http.limits.field)
+#define HTTP_CLIENT(field) .offset = offsetof(struct config, http.clients.field)
 static const struct schema_key http_limits_keys[] = {
-    {"connections", SCHEMA_INTEGER, HTTP_LIMIT(connections), .minimum = 1, .maximum = 65536,
+    {"connections", SCHEMA_INTEGER, HTTP_CLIENT(connections), .minimum = 1, .maximum = 65536,
      .default_text = "256",
-     .help = "Connections at a time; each video is one. A new one replaces one that has sent no "
-             "request, or waits between two; if there is none, the new one is refused."},
-    {"connections_an_address", SCHEMA_INTEGER, HTTP_LIMIT(connections_an_address), .minimum = 1,
-     .maximum = 65536, .default_text = "64",
-     .help = "The same of one address: of IPv4 an address, of IPv6 a /64. A browser opens up to "
-             "six; all behind a router are one address."},
-    {"streams", SCHEMA_INTEGER, HTTP_LIMIT(streams), .minimum = 1, .maximum = 65536,
-     .default_text = "64",
      .help =
-         "Replies that go on at a time (videos, events), and snapshots that wait for a picture; "
-         "one more is answered 503."},
+         "Connections at a time; each video is one. When full, edged closes one that waits for a "
+         "request or reads slowly, of the address that has most, or else refuses the new one."},
+    {"connections_an_address", SCHEMA_INTEGER, HTTP_CLIENT(connections_an_address), .minimum = 1,
+     .maximum = 65536, .default_text = "64",
+     .help = "The same of one address, but for proxies: of IPv4 an address, of IPv6 a /64. A "
+             "browser opens up to six; all behind a router are one address."},
+    {"streams", SCHEMA_INTEGER, HTTP_CLIENT(streams), .minimum = 1, .maximum = 65536,
+     .default_text = "64",
+     .help = "Replies that go on at a time (videos, events, downloads), and snapshots that wait "
+             "for a picture. The last 8 are for clients that have logged in. One more ends the "
+             "newest of the user or address that has most, or gets 503 where all have as many."},
+    {"streams_a_client", SCHEMA_INTEGER, HTTP_CLIENT(streams_a_client), .minimum = 0,
+     .maximum = 65536, .default_text = "0",
+     .help = "The same of one user or, without a login, of one address but for proxies; one more "
+             "gets 503. 0 is a quarter of streams."},
 };
 
 static const struct schema_group http_limits_group = {
@@ -302,11 +321,22 @@ static const struct schema_key http_keys[] = {
     {"port", SCHEMA_INTEGER, .offset = offsetof(struct config, http.port), .unit = "TCP port",
      .minimum = 0, .maximum = 65535, .default_text = "9854",
      .help = "The port it listens on; 0 turns it off. If neither this nor the address is set and "
-             "the port is taken, edged says so and goes on without."},
+             "the port is taken, edged goes on without."},
     {"tls", SCHEMA_BOOLEAN, .offset = offsetof(struct config, http.tls), .default_text = "false",
-     .help = "Whether to use https, with the certificate of the RTSP server. Clients can log in by "
-             "Basic only with https; without it they use Digest."},
-    {"limits", SCHEMA_GROUP, .group = &http_limits_group, .help = "What clients may take."},
+     .help = "Whether to use https, with the certificate of the RTSP server, and redirect http to "
+             "it. Only with https can clients log in by Basic; without it they use Digest."},
+    {"proxies", SCHEMA_NAMES, HTTP_CLIENT(proxies), .rule = &proxy_rule,
+     .default_text = "127.0.0.1,::1", .default_note = "( \"127.0.0.1\", \"::1\" )",
+     .help = "Addresses that stand for many clients, as a reverse proxy's. Limits of one address "
+             "do not count for them; their X-Forwarded-Proto does."},
+    {"names", SCHEMA_NAMES, HTTP_CLIENT(names), .rule = &host_rule, .default_note = "( )",
+     .help = "Names by which clients reach this machine, besides its own (edged(8)), localhost and "
+             "addresses. Where nobody is asked for a password, another name in Host is refused: a "
+             "page of a stranger can make any name lead here."},
+    {"embed", SCHEMA_BOOLEAN, HTTP_CLIENT(embed), .default_text = "false",
+     .help = "With users, whether pages of other servers may show snapshots and video. Any page "
+             "that a viewer's browser opens may then show, but not read, them."},
+    {"limits", SCHEMA_GROUP, .group = &http_limits_group, .help = "Limits for clients."},
 };
 const struct schema_group schema_http = {
     .title = "http",

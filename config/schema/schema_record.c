@@ -15,14 +15,12 @@ int config_read_size(const char *text, uint64_t *ret_bytes)
     const char *unit = text[digits] ? strchr(units, text[digits]) : NULL;
     uint64_t bytes;
 
-    if (digits == 0 || digits > 18 || (text[digits] && (!unit || text[digits + 1]))) {
+    if (digits == 0 || digits > 18 || (text[digits] && (!unit || text[digits + 1])))
         return -EINVAL;
-    }
     bytes = strtoull(text, NULL, 10);
     for (const char *at = units; unit && at <= unit; at++) {
-        if (bytes > SIZE_MOST / 1000) {
+        if (bytes > SIZE_MOST / 1000)
             return -EINVAL;
-        }
         bytes *= 1000;
     }
     *ret_bytes = bytes;
@@ -53,22 +51,21 @@ static const struct schema_rule folder_rule = {
 #define STORAGE_FIELD(member) .offset = offsetof(struct config, storage.member)
 static const struct schema_key storage_keys[] = {
     {"path", SCHEMA_STRING, STORAGE_FIELD(path), .rule = &folder_rule, .default_text = "",
-     .help = "The folder for clips, on whichever disk or card you like. \"\" is the folder clips "
-             "beside the other things that edged keeps, /var/lib/edged/clips for the service. The "
-             "service can write into another one only after `edgectl setup --storage PATH`."},
+     .help = "The folder for clips, on any disk or card. \"\" is clips in edged's state, "
+             "/var/lib/edged/clips for the service, which can write into another one only after "
+             "`edgectl setup --storage PATH`."},
     {"max_size", SCHEMA_STRING, STORAGE_FIELD(max_size), .rule = &size_rule, .default_text = "",
-     .help = "The most that all clips take with their pictures, for example \"16G\"; \"\" is no "
-             "limit but min_free. Beyond it the oldest are deleted: those of mode = \"always\" "
-             "first, then those of events; never those that are marked to be kept."},
+     .help = "The most that all clips and their pictures take, for example \"16G\"; \"\" is no "
+             "limit but min_free. Beyond it the oldest are deleted: first those of mode = "
+             "\"always\", then those of events; never those that are marked to be kept."},
     {"min_free", SCHEMA_STRING, STORAGE_FIELD(min_free), .rule = &size_rule, .default_text = "",
-     .help = "What stays free of the file system, for example \"2G\"; \"\" is a tenth of it, and "
-             "at least 1 GB. Clips are deleted for it as for max_size. If others fill the file "
-             "system beyond it, recording stops, with a message, until there is room again."},
+     .help = "Space that stays free in the file system, for example \"2G\"; \"\" is a tenth of it, "
+             "and at least 1 GB. Clips are deleted for it as for max_size. If others fill it, "
+             "recording stops until there is room again."},
     {"max_age_days", SCHEMA_INTEGER, STORAGE_FIELD(max_age_days), .unit = "days", .minimum = 0,
      .maximum = 36500, .default_text = "0",
-     .help = "How old clips may get before they are deleted; 0 is no limit. Age counts only while "
-             "the clock of this machine is synchronized, and never of clips that are marked to be "
-             "kept."},
+     .help = "How old clips may get; 0 is no limit. Age counts only while this machine's clock is "
+             "synchronized, and not of clips that are marked to be kept."},
 };
 const struct schema_group schema_storage = {
     .title = "storage",
@@ -81,9 +78,8 @@ const struct schema_group schema_storage = {
 const struct config_view *config_record_view(const struct config_camera *camera)
 {
     for (size_t i = 0; i < camera->view_count; i++) {
-        if (!*camera->record.view || strcmp(camera->views[i].name, camera->record.view) == 0) {
+        if (!*camera->record.view || strcmp(camera->views[i].name, camera->record.view) == 0)
             return &camera->views[i];
-        }
     }
     return NULL;
 }
@@ -92,9 +88,8 @@ bool config_record_has_region(const struct config_names *regions, const char *re
 {
     bool found = regions->count == 0;
 
-    for (size_t i = 0; i < regions->count; i++) {
+    for (size_t i = 0; i < regions->count; i++)
         found |= strcmp(regions->list[i], region) == 0;
-    }
     return found;
 }
 
@@ -113,25 +108,23 @@ const char *config_record_mode_name(enum config_record_mode mode)
 #define RECORD_FIELD(member) .offset = offsetof(struct config_camera, record.member)
 static const struct schema_key record_keys[] = {
     {"view", SCHEMA_STRING, .remote = true, RECORD_FIELD(view), .default_text = "",
-     .help = "The view that is kept, of H.264 or H.265; \"\" is the camera's first. It need not be "
-             "one that shows motion: the regions find that, whatever is kept. A view that is kept "
-             "is computed and encoded all the time, whether anybody watches it or not. When this "
-             "key changes, a clip that is being written ends, and the next begins with the first "
-             "key frame of the new view. Over the network you can choose only a view that you may "
-             "watch."},
+     .help =
+         "The view that is recorded, in H.264 or H.265; \"\" is the camera's first. It need not "
+         "show motion. It is computed and encoded all the time, watched or not. A change of this "
+         "key ends the clip that is being written; the next begins with the first key frame of the "
+         "new view. Over the network you can choose only a view that you may watch."},
     {"mode", SCHEMA_WORD, .remote = true, RECORD_FIELD(mode), .words = mode_words,
      .default_text = "off",
-     .help = "What is kept of the view. events: a clip around each motion event, and when a "
-             "program asks for one by POST /v1/cameras/CAMERA/record; always: everything, in clips "
-             "of max_clip_s."},
+     .help = "When the view is recorded. off: only when a program asks by POST "
+             "/v1/cameras/CAMERA/record, from then on; events: then and around each motion event, "
+             "with before_s; always: all the time, in clips of max_clip_s."},
     {"regions", SCHEMA_NAMES, .remote = true, RECORD_FIELD(regions), .rule = &schema_name_rule,
      .default_note = "every region of the camera",
      .help = "The regions whose motion begins a clip."},
     {"before_s", SCHEMA_NUMBER, .remote = true, RECORD_FIELD(before_s), .unit = "seconds",
      .minimum = 0, .maximum = 30, .default_text = "5.0",
-     .help = "How long before the motion a clip begins. A clip can begin only at a key frame "
-             "(keyframe_s): it begins at the one before that moment, never after it. The pictures "
-             "wait in memory until then: 10 s of 4 Mbit/s are 5 MB."},
+     .help = "How long before the motion a clip begins: at the last key frame (keyframe_s) before "
+             "that moment. The pictures wait in memory until then: 10 s of 4 Mbit/s are 5 MB."},
     {"after_s", SCHEMA_NUMBER, .remote = true, RECORD_FIELD(after_s), .unit = "seconds",
      .minimum = 0, .maximum = 300, .default_text = "5.0",
      .help = "How long after the end of the motion a clip ends. If something moves again before "
@@ -142,8 +135,8 @@ static const struct schema_key record_keys[] = {
 };
 const struct schema_group schema_record = {
     .title = "cameras.record",
-    .help = "What is kept of a camera, as clips in MP4; where, the group storage says. The view is "
-            "recorded as it is streamed, so what is kept costs no second encoder.",
+    .help = "The recording of a camera, as clips in MP4; the group storage says where. The view is "
+            "recorded as it is streamed, so recording costs no second encoder.",
     .keys = record_keys,
     .key_count = ARRAY_LENGTH(record_keys),
     .cost = CONFIG_COST_FRAME,

@@ -1,7 +1,6 @@
 // Values as people write and read them: on a command line, in the table's defaults, in messages.
 #include "config/config.h"
 #include "config/parse/suggest.h"
-#include "config/redact.h"
 #include "config/schema/schema_value.h"
 
 #include <errno.h>
@@ -9,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#define EXCERPT_LENGTH_MAX 64
 // Of the parallelogram of two sides, in shares of the picture: less is rounding.
 #define LEAST_AREA 1e-9
 
@@ -24,9 +22,8 @@ static struct schema_value read_text(const struct schema_key *key, const char *t
     int base = g_ascii_strncasecmp(digits, "0x", 2) == 0 ? 16 : 10; // and 010 is ten
     char *end;
 
-    if (key->type == SCHEMA_STRING || key->type == SCHEMA_WORD || *text == '\0') {
+    if (key->type == SCHEMA_STRING || key->type == SCHEMA_WORD || *text == '\0')
         return value;
-    }
     if (key->type == SCHEMA_BOOLEAN) {
         value.integer = strcmp(text, "true") == 0;
         value.kind = value.integer || strcmp(text, "false") == 0 ? SCHEMA_VALUE_BOOLEAN
@@ -40,10 +37,26 @@ static struct schema_value read_text(const struct schema_key *key, const char *t
         return value;
     }
     value.number = g_ascii_strtod(text, &end);
-    if (*end == '\0') {
+    if (*end == '\0')
         value.kind = SCHEMA_VALUE_NUMBER;
-    }
     return value;
+}
+
+int schema_assign(const struct schema_key *key, void *object, const struct schema_value *value,
+                  struct error *error)
+{
+    void *member = (char *)object + key->offset;
+    struct config_words before;
+
+    if (key->check)
+        before = *(struct config_words *)member;
+    int r = schema_store(key, object, value);
+    if (r == 0 && key->check) {
+        r = key->check(member, error);
+        if (r < 0)
+            *(struct config_words *)member = before;
+    }
+    return r == SCHEMA_REFUSED ? schema_refuse(key, value, error) : r;
 }
 
 // Words or names with commas between them.
@@ -68,13 +81,11 @@ static bool read_corner(const char *text, struct config_point *ret_point)
     char *colon, *end;
     double x = g_ascii_strtod(text, &colon), y;
 
-    if (colon == text || *colon != ':') {
+    if (colon == text || *colon != ':')
         return false;
-    }
     y = g_ascii_strtod(colon + 1, &end);
-    if (end == colon + 1 || *end != '\0' || !(x >= 0 && x <= 1 && y >= 0 && y <= 1)) {
+    if (end == colon + 1 || *end != '\0' || !(x >= 0 && x <= 1 && y >= 0 && y <= 1))
         return false;
-    }
     *ret_point = (struct config_point){x, y};
     return true;
 }
@@ -86,12 +97,10 @@ bool schema_points_have_area(const struct config_point *points, size_t count)
     for (size_t i = 1; i < count; i++) {
         struct config_point side = {points[i].x - first.x, points[i].y - first.y};
 
-        if (fabs(along.x * side.y - along.y * side.x) > LEAST_AREA) {
+        if (fabs(along.x * side.y - along.y * side.x) > LEAST_AREA)
             return true;
-        }
-        if (along.x == 0 && along.y == 0) {
+        if (along.x == 0 && along.y == 0)
             along = side;
-        }
     }
     return false;
 }
@@ -103,21 +112,18 @@ static int assign_text_points(const struct schema_key *key, void *object, const 
     size_t count = g_strv_length(corners), read = 0, before;
     _cleanup_(cleanup_free) struct config_point *points = calloc(count + 1, sizeof *points);
 
-    if (!points) {
+    if (!points)
         return -ENOMEM;
-    }
-    while (read < count && read_corner(corners[read], &points[read])) {
+    while (read < count && read_corner(corners[read], &points[read]))
         read++;
-    }
     if (read < count || (double)count < key->minimum || (double)count > key->maximum) {
-        return error_set(error, -EINVAL,
-                         "got \"%.80s\", allowed: %.0f to %.0f corners X:Y with commas between "
-                         "them, each number from 0.0 to 1.0",
-                         text, key->minimum, key->maximum);
+        return error_refuse(error, -EINVAL, "got \"%.80s\",",
+                            "%.0f to %.0f corners X:Y with commas between them, each number from "
+                            "0.0 to 1.0",
+                            text, key->minimum, key->maximum);
     }
-    if (!schema_points_have_area(points, count)) {
-        return error_set(error, -EINVAL, SCHEMA_POINTS_REFUSAL);
-    }
+    if (!schema_points_have_area(points, count))
+        return error_refuse(error, -EINVAL, SCHEMA_FLAT_GOT, SCHEMA_FLAT_ALLOWED);
     free(schema_get_list(key, object, &before));
     schema_set_list(key, object, TAKE(points), count);
     return 0;
@@ -145,84 +151,18 @@ int schema_set_defaults(const struct schema_group *group, void *object)
         const struct schema_key *key = &group->keys[i];
         int r = 0;
 
-        if (key->type == SCHEMA_GROUP) {
+        if (key->type == SCHEMA_GROUP)
             r = schema_set_defaults(key->group, object);
-        } else if (key->default_text) {
+        else if (key->default_text)
             r = schema_assign_text(key, object, key->default_text, NULL);
-        }
-        if (r < 0) {
+        if (r < 0)
             return r;
-        }
     }
     return 0;
 }
 
 // Values to text
 // ---------------------------------------------------------------------
-
-static void print_quoted(FILE *file, const char *string, size_t limit)
-{
-    fputc('"', file);
-    for (size_t i = 0; string[i]; i++) {
-        unsigned char byte = (unsigned char)string[i];
-
-        // Cut between characters: 10xxxxxx continues one in UTF-8.
-        if (i >= limit && (byte & 0xc0) != 0x80) {
-            fputs("…", file);
-            break;
-        }
-        if (byte == '"' || byte == '\\') {
-            fprintf(file, "\\%c", byte);
-        } else if (byte < ' ' || byte == 0x7f) {
-            fprintf(file, "\\x%02x", byte);
-        } else {
-            fputc(byte, file);
-        }
-    }
-    fputc('"', file);
-}
-
-void schema_print_quoted(FILE *file, const char *string)
-{
-    print_quoted(file, string, SIZE_MAX);
-}
-
-void schema_print_excerpt(FILE *file, const char *string)
-{
-    char copy[64 * EXCERPT_LENGTH_MAX]; // half a secret cannot be told from anything else
-
-    snprintf(copy, sizeof copy, "%s", string);
-    redact(copy);
-    print_quoted(file, copy, EXCERPT_LENGTH_MAX);
-}
-
-struct number_text {
-    char text[G_ASCII_DTOSTR_BUF_SIZE];
-};
-
-static struct number_text format_number(double number)
-{
-    struct number_text buffer;
-
-    g_ascii_formatd(buffer.text, sizeof buffer.text, "%.15g", number);
-    if (g_ascii_strtod(buffer.text, NULL) != number) {
-        g_ascii_formatd(buffer.text, sizeof buffer.text, "%.17g", number);
-    }
-    return buffer;
-}
-
-void schema_print_number(FILE *file, double number)
-{
-    fputs(format_number(number).text, file);
-}
-
-void schema_print_fraction(FILE *file, double number)
-{
-    struct number_text buffer = format_number(number);
-    bool digits_only = buffer.text[strspn(buffer.text, "-0123456789")] == '\0';
-
-    fprintf(file, "%s%s", buffer.text, digits_only ? ".0" : "");
-}
 
 static void print_got(FILE *file, const struct schema_value *value, bool with_type);
 
@@ -275,93 +215,90 @@ static void print_got(FILE *file, const struct schema_value *value, bool with_ty
     }
 }
 
-// What was meant by a word that means or is near one of those known.
-static void suggest(FILE *file, const struct schema_key *key, const char *word)
+const char *schema_near_word(const struct schema_key *key, const char *word)
 {
     const char *synonym = suggest_synonym(word);
     size_t count = 0;
     int near = -1;
 
-    for (; key->words[count]; count++) {
+    for (; key->words[count]; count++)
         near = synonym && strcmp(key->words[count], synonym) == 0 ? (int)count : near;
-    }
-    if (near < 0) {
+    if (near < 0)
         near = suggest_nearest(word, key->words, count, sizeof key->words[0]);
-    }
-    if (near >= 0 && strcmp(key->words[near], word) != 0) {
-        fprintf(file, "; did you mean \"%s\"?", key->words[near]);
-    }
+    return near >= 0 && strcmp(key->words[near], word) != 0 ? key->words[near] : NULL;
 }
 
-void schema_print_refusal(FILE *file, const struct schema_key *key,
-                          const struct schema_value *value)
+static void suggest(FILE *file, const struct schema_key *key, const char *word)
+{
+    const char *near = schema_near_word(key, word);
+
+    if (near)
+        fprintf(file, "; did you mean \"%s\"?", near);
+}
+
+static void print_allowed(FILE *file, const struct schema_key *key,
+                          const struct schema_value *value, bool fits)
 {
     size_t elements = value->count < SCHEMA_ELEMENTS_MAX ? value->count : SCHEMA_ELEMENTS_MAX;
-    bool fits = schema_kind_fits(key, value->kind);
 
-    fputs("got ", file);
-    print_got(file, value, !fits);
-    fputs(", allowed: ", file);
     // A string where another type belongs says its type above; where a word or a string belongs,
     // say so when something else came.
-    if (!fits && (key->type == SCHEMA_WORD || key->rule)) {
+    if (!fits && (key->type == SCHEMA_WORD || key->rule))
         fputs("a string: ", file);
-    }
     schema_print_allowed(file, key);
-    if (fits && key->type == SCHEMA_WORD) {
+    if (fits && key->type == SCHEMA_WORD)
         suggest(file, key, value->string);
-    }
     for (size_t i = 0; fits && key->type == SCHEMA_WORDS && i < elements; i++) {
-        if (value->elements[i].kind == SCHEMA_VALUE_STRING) {
+        if (value->elements[i].kind == SCHEMA_VALUE_STRING)
             suggest(file, key, value->elements[i].string);
-        }
     }
 }
 
 int schema_refuse(const struct schema_key *key, const struct schema_value *value,
                   struct error *error)
 {
-    _cleanup_(cleanup_free) char *text = NULL;
+    _cleanup_(cleanup_free) char *got = NULL, *allowed = NULL;
+    bool fits = schema_kind_fits(key, value->kind);
     size_t size;
-    FILE *file = open_memstream(&text, &size);
+    FILE *file = open_memstream(&got, &size);
 
-    if (!file) {
+    if (!file)
         return -ENOMEM;
-    }
-    schema_print_refusal(file, key, value);
-    if (fclose(file) != 0) {
+    print_got(file, value, !fits);
+    if (fclose(file) != 0)
         return -ENOMEM;
-    }
-    return error_set(error, -EINVAL, "%s", text);
+    file = open_memstream(&allowed, &size);
+    if (!file)
+        return -ENOMEM;
+    print_allowed(file, key, value, fits);
+    if (fclose(file) != 0)
+        return -ENOMEM;
+    return error_refuse(error, -EINVAL, "got %s,", "%s", got, allowed);
 }
 
-void schema_print_unknown(FILE *file, const struct schema_group *group, bool groups,
-                          const char *name)
+static void print_keys(FILE *file, const struct schema_group *group, bool groups)
 {
-    int near = suggest_nearest(name, &group->keys[0].name, group->key_count, sizeof group->keys[0]);
-
-    if (near >= 0) {
-        fprintf(file, "unknown key, did you mean \"%s\"?", group->keys[near].name);
-        return;
-    }
-    fputs("unknown key, allowed: ", file);
     for (size_t i = 0; i < group->key_count; i++) {
-        if (groups || group->keys[i].type != SCHEMA_GROUP) {
+        if (groups || group->keys[i].type != SCHEMA_GROUP)
             fprintf(file, "%s%s", i ? ", " : "", group->keys[i].name);
-        }
     }
 }
 
 int schema_refuse_unknown(const struct schema_group *group, bool groups, const char *name,
                           struct error *error)
 {
-    _cleanup_(cleanup_free) char *text = NULL;
+    int near = suggest_nearest(name, &group->keys[0].name, group->key_count, sizeof group->keys[0]);
+    _cleanup_(cleanup_free) char *keys = NULL;
     size_t size;
-    FILE *file = open_memstream(&text, &size);
+    FILE *file;
 
-    if (!file) {
-        return -ENOMEM;
+    if (near >= 0) {
+        return error_set(error, -ENOENT, "unknown key, did you mean \"%s\"?",
+                         group->keys[near].name);
     }
-    schema_print_unknown(file, group, groups, name);
-    return fclose(file) != 0 ? -ENOMEM : error_set(error, -ENOENT, "%s", text);
+    file = open_memstream(&keys, &size);
+    if (!file)
+        return -ENOMEM;
+    print_keys(file, group, groups);
+    return fclose(file) != 0 ? -ENOMEM : error_refuse(error, -ENOENT, "unknown key,", "%s", keys);
 }

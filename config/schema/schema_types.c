@@ -1,18 +1,17 @@
-// What the types of values have in common, one row each in the table below: how a value is stored,
-// written, described and compared.
+// The types of values, one row each in the table below: how a value is stored, written, described
+// and compared.
 #include "config/config.h"
 #include "config/schema/schema_value.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define REFUSED 1
-
 // `member` is where the value lives, at the key's offset.
 struct type_ops {
     unsigned kinds; // of values that it takes, a set of KIND()
     size_t size;    // of the member; equal bytes are equal values unless it has elements
-    // Stores a value of such a kind: 0, REFUSED or -ENOMEM. NULL: elements are read one by one.
+    // Stores a value of such a kind: 0, SCHEMA_REFUSED or -ENOMEM. NULL: elements are read one by
+    // one.
     int (*assign)(const struct schema_key *key, void *member, const struct schema_value *value);
     void (*print)(FILE *file, const struct schema_key *key, const void *member);
     void (*print_allowed)(FILE *file, const struct schema_key *key);
@@ -38,13 +37,11 @@ static int assign_string(const struct schema_key *key, void *member,
 {
     char **target = member, *copy;
 
-    if (key->rule && !key->rule->accepts(value->string)) {
-        return REFUSED;
-    }
+    if (key->rule && !key->rule->accepts(value->string))
+        return SCHEMA_REFUSED;
     copy = strdup(value->string);
-    if (!copy) {
+    if (!copy)
         return -ENOMEM;
-    }
     free(*target);
     *target = copy;
     return 0;
@@ -68,9 +65,8 @@ static bool is_choice(const struct schema_key *key, long long integer)
 {
     const int *choice = key->choices;
 
-    while (*choice != integer && *choice < key->maximum) {
+    while (*choice != integer && *choice < key->maximum)
         choice++;
-    }
     return *choice == integer;
 }
 
@@ -83,7 +79,7 @@ static int assign_integer(const struct schema_key *key, void *member,
             ? strcmp(value->string, key->word) != 0
             : !in_range(key, (double)value->integer) || (key->even && value->integer % 2 != 0) ||
                   (key->choices && !is_choice(key, value->integer))) {
-        return REFUSED;
+        return SCHEMA_REFUSED;
     }
     *(int *)member = is_word ? key->word_value : (int)value->integer;
     return 0;
@@ -91,19 +87,17 @@ static int assign_integer(const struct schema_key *key, void *member,
 
 static void print_integer(FILE *file, const struct schema_key *key, const void *member)
 {
-    if (key->word && *(const int *)member == key->word_value) {
+    if (key->word && *(const int *)member == key->word_value)
         schema_print_quoted(file, key->word);
-    } else {
+    else
         fprintf(file, "%d", *(const int *)member);
-    }
 }
 
 static int assign_number(const struct schema_key *key, void *member,
                          const struct schema_value *value)
 {
-    if (!in_range(key, number_of(value))) {
-        return REFUSED;
-    }
+    if (!in_range(key, number_of(value)))
+        return SCHEMA_REFUSED;
     *(double *)member = number_of(value);
     return 0;
 }
@@ -119,9 +113,8 @@ static void allow_range(FILE *file, const struct schema_key *key)
     const int *choice = key->choices;
 
     if (choice) {
-        for (; *choice < key->maximum; choice++) {
+        for (; *choice < key->maximum; choice++)
             fprintf(file, "%d, ", *choice);
-        }
         fprintf(file, "%d (%s)", *choice, key->unit);
         return;
     }
@@ -132,12 +125,10 @@ static void allow_range(FILE *file, const struct schema_key *key)
     schema_print_number(file, key->minimum);
     fputs(" to ", file);
     schema_print_number(file, key->maximum);
-    if (key->unit) {
+    if (key->unit)
         fprintf(file, " (%s)", key->unit);
-    }
-    if (key->word) {
+    if (key->word)
         fprintf(file, " or \"%s\"", key->word);
-    }
 }
 
 static int assign_boolean(const struct schema_key *key, void *member,
@@ -171,7 +162,7 @@ static int assign_word(const struct schema_key *key, void *member, const struct 
             return 0;
         }
     }
-    return REFUSED;
+    return SCHEMA_REFUSED;
 }
 
 static void print_word(FILE *file, const struct schema_key *key, const void *member)
@@ -181,9 +172,8 @@ static void print_word(FILE *file, const struct schema_key *key, const void *mem
 
 static void allow_word(FILE *file, const struct schema_key *key)
 {
-    for (size_t i = 0; key->words[i]; i++) {
+    for (size_t i = 0; key->words[i]; i++)
         fprintf(file, "%s\"%s\"", i ? ", " : "", key->words[i]);
-    }
 }
 
 static int assign_words(const struct schema_key *key, void *member,
@@ -191,13 +181,11 @@ static int assign_words(const struct schema_key *key, void *member,
 {
     struct config_words words = {.count = value->count};
 
-    if (value->count < 1 || value->count > CONFIG_WORDS_MAX) {
-        return REFUSED;
-    }
+    if (value->count < 1 || value->count > CONFIG_WORDS_MAX)
+        return SCHEMA_REFUSED;
     for (size_t i = 0; i < words.count; i++) {
-        if (assign_word(key, &words.list[i], &value->elements[i]) != 0) {
-            return REFUSED;
-        }
+        if (assign_word(key, &words.list[i], &value->elements[i]) != 0)
+            return SCHEMA_REFUSED;
     }
     *(struct config_words *)member = words;
     return 0;
@@ -228,15 +216,13 @@ static int assign_names(const struct schema_key *key, void *member,
 {
     struct config_names names = {.count = value->count};
 
-    if (value->count > CONFIG_NAMES_MAX) {
-        return REFUSED;
-    }
+    if (value->count > CONFIG_NAMES_MAX)
+        return SCHEMA_REFUSED;
     for (size_t i = 0; i < names.count; i++) {
         const struct schema_value *element = &value->elements[i];
 
-        if (element->kind != SCHEMA_VALUE_STRING || !key->rule->accepts(element->string)) {
-            return REFUSED;
-        }
+        if (element->kind != SCHEMA_VALUE_STRING || !key->rule->accepts(element->string))
+            return SCHEMA_REFUSED;
         snprintf(names.list[i], sizeof names.list[i], "%s", element->string);
     }
     *(struct config_names *)member = names;
@@ -269,13 +255,11 @@ static bool read_pair(const struct schema_key *key, const struct schema_value *v
                       unsigned kinds, double ret_pair[2])
 {
     for (size_t i = 0; i < 2; i++) {
-        if (value->count != 2 || !(kinds & 1U << value->elements[i].kind)) {
+        if (value->count != 2 || !(kinds & 1U << value->elements[i].kind))
             return false;
-        }
         ret_pair[i] = number_of(&value->elements[i]);
-        if (!in_range(key, ret_pair[i])) {
+        if (!in_range(key, ret_pair[i]))
             return false;
-        }
     }
     return true;
 }
@@ -288,7 +272,7 @@ static int assign_block(const struct schema_key *key, void *member,
 
     if (!read_pair(key, value, KIND(INTEGER), pair) ||
         pair[0] * pair[1] > CONFIG_BLOCK_THREADS_MAX) {
-        return REFUSED;
+        return SCHEMA_REFUSED;
     }
     block->x = (int)pair[0];
     block->y = (int)pair[1];
@@ -314,9 +298,8 @@ static int assign_point(const struct schema_key *key, void *member,
 {
     double pair[2];
 
-    if (!read_pair(key, value, KIND(INTEGER) | KIND(NUMBER), pair)) {
-        return REFUSED;
-    }
+    if (!read_pair(key, value, KIND(INTEGER) | KIND(NUMBER), pair))
+        return SCHEMA_REFUSED;
     *(struct config_point *)member = (struct config_point){pair[0], pair[1]};
     return 0;
 }
@@ -368,9 +351,8 @@ static void print_controls(FILE *file, const struct schema_key *key, const void 
         (void *)schema_get_list(key, (const char *)member - key->offset, &count);
 
     fputs("{ ", file);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         fprintf(file, "%s = %d; ", controls[i].name, controls[i].value);
-    }
     fputs("}", file);
 }
 
@@ -423,27 +405,13 @@ bool schema_kind_fits(const struct schema_key *key, enum schema_value_kind kind)
     return types[key->type].kinds & 1U << kind || (key->word && kind == SCHEMA_VALUE_STRING);
 }
 
-int schema_assign(const struct schema_key *key, void *object, const struct schema_value *value,
-                  struct error *error)
+int schema_store(const struct schema_key *key, void *object, const struct schema_value *value)
 {
     const struct type_ops *type = &types[key->type];
-    void *member = (char *)object + key->offset;
-    struct config_words before;
-    int r = REFUSED;
 
-    if (key->check) {
-        before = *(struct config_words *)member;
-    }
-    if (type->assign && schema_kind_fits(key, value->kind)) {
-        r = type->assign(key, member, value);
-    }
-    if (r == 0 && key->check) {
-        r = key->check(member, error);
-        if (r < 0) {
-            *(struct config_words *)member = before;
-        }
-    }
-    return r == REFUSED ? schema_refuse(key, value, error) : r;
+    return type->assign && schema_kind_fits(key, value->kind)
+               ? type->assign(key, (char *)object + key->offset, value)
+               : SCHEMA_REFUSED;
 }
 
 void schema_print_value(FILE *file, const struct schema_key *key, const void *object)
@@ -460,9 +428,8 @@ static bool controls_equal(const struct config_control *a, const struct config_c
                            size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(a[i].name, b[i].name) != 0 || a[i].value != b[i].value) {
+        if (strcmp(a[i].name, b[i].name) != 0 || a[i].value != b[i].value)
             return false;
-        }
     }
     return true;
 }
@@ -473,9 +440,8 @@ static bool elements_equal(const struct schema_key *key, const void *a, const vo
     const char *elements = schema_get_list(key, a, &count);
     const char *others = schema_get_list(key, b, &other_count);
 
-    if (count != other_count || count == 0) {
+    if (count != other_count || count == 0)
         return count == other_count;
-    }
     return key->type == SCHEMA_CONTROLS
                ? controls_equal((const void *)elements, (const void *)others, count)
                : memcmp(elements, others, count * sizeof(struct config_point)) == 0;
@@ -490,9 +456,8 @@ bool schema_is_equal(const struct schema_key *key, const void *a, const void *b)
 {
     const void *member = (const char *)a + key->offset, *other = (const char *)b + key->offset;
 
-    if (key->type == SCHEMA_STRING) {
+    if (key->type == SCHEMA_STRING)
         return strcmp(*(char *const *)member, *(char *const *)other) == 0;
-    }
     return has_elements(key) ? elements_equal(key, a, b)
                              : memcmp(member, other, types[key->type].size) == 0;
 }
@@ -503,14 +468,12 @@ bool schema_is_unset(const struct schema_key *key, const void *object)
     bool unset = true;
 
     if (key->type == SCHEMA_GROUP) {
-        for (size_t i = 0; i < key->group->key_count && unset; i++) {
+        for (size_t i = 0; i < key->group->key_count && unset; i++)
             unset = schema_is_unset(&key->group->keys[i], object);
-        }
         return unset;
     }
-    if (key->type == SCHEMA_LIST || key->type == SCHEMA_POINTS) {
+    if (key->type == SCHEMA_LIST || key->type == SCHEMA_POINTS)
         return *(const size_t *)((const char *)object + key->count_offset) == 0;
-    }
     return (!key->default_text || key->type == SCHEMA_STRING) && key->type != SCHEMA_CONTROLS &&
            memcmp((const char *)object + key->offset, zeros, types[key->type].size) == 0;
 }
@@ -534,15 +497,14 @@ const char *schema_name_of(const void *element)
     return *(char *const *)element;
 }
 
-const void *schema_find_element(const struct schema_key *key, const void *object, const char *name)
+void *schema_find_element(const struct schema_key *key, const void *object, const char *name)
 {
     size_t count;
-    const char *elements = schema_get_list(key, object, &count);
+    char *elements = schema_get_list(key, object, &count);
 
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(schema_name_of(elements + i * key->group->size), name) == 0) {
+        if (strcmp(schema_name_of(elements + i * key->group->size), name) == 0)
             return elements + i * key->group->size;
-        }
     }
     return NULL;
 }
@@ -559,11 +521,10 @@ static void clear_list(const struct schema_key *key, void *object)
     char *elements = schema_get_list(key, object, &count);
 
     for (size_t i = 0; i < count; i++) {
-        if (key->type == SCHEMA_CONTROLS) {
+        if (key->type == SCHEMA_CONTROLS)
             free(((struct config_control *)elements)[i].name);
-        } else if (key->type == SCHEMA_LIST) {
+        else if (key->type == SCHEMA_LIST)
             schema_clear(key->group, elements + i * key->group->size);
-        }
     }
     free(elements);
 }
@@ -573,12 +534,69 @@ void schema_clear(const struct schema_group *group, void *object)
     for (size_t i = 0; i < group->key_count; i++) {
         const struct schema_key *key = &group->keys[i];
 
-        if (key->type == SCHEMA_GROUP) {
+        if (key->type == SCHEMA_GROUP)
             schema_clear(key->group, object);
-        } else if (has_elements(key)) {
+        else if (has_elements(key))
             clear_list(key, object);
-        } else if (key->type == SCHEMA_STRING) {
+        else if (key->type == SCHEMA_STRING)
             free(*(char **)((char *)object + key->offset));
-        }
     }
+}
+
+void schema_clear_elements(const struct schema_key *key, void *object)
+{
+    if (key->type == SCHEMA_POINTS || key->type == SCHEMA_CONTROLS) {
+        clear_list(key, object);
+        schema_set_list(key, object, NULL, 0);
+    }
+}
+
+static int own_string(char **string)
+{
+    if (*string) {
+        *string = strdup(*string);
+        return *string ? 0 : -ENOMEM;
+    }
+    return 0;
+}
+
+static int own_list(const struct schema_key *key, void *object)
+{
+    size_t count, size = key->type == SCHEMA_LIST       ? key->group->size
+                         : key->type == SCHEMA_CONTROLS ? sizeof(struct config_control)
+                                                        : sizeof(struct config_point);
+    const char *elements = schema_get_list(key, object, &count);
+    char *copy = count ? malloc(count * size) : NULL;
+    int r = count && !copy ? -ENOMEM : 0;
+
+    schema_set_list(key, object, copy, copy ? count : 0);
+    if (copy)
+        memcpy(copy, elements, count * size);
+    for (size_t i = 0; copy && i < count; i++) {
+        int own = key->type == SCHEMA_LIST       ? schema_own(key->group, copy + i * size)
+                  : key->type == SCHEMA_CONTROLS ? own_string((char **)(copy + i * size))
+                                                 : 0;
+
+        r = r < 0 ? r : own;
+    }
+    return r;
+}
+
+int schema_own(const struct schema_group *group, void *object)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < group->key_count; i++) {
+        const struct schema_key *key = &group->keys[i];
+        int own = 0;
+
+        if (key->type == SCHEMA_GROUP)
+            own = schema_own(key->group, object);
+        else if (has_elements(key))
+            own = own_list(key, object);
+        else if (key->type == SCHEMA_STRING)
+            own = own_string((char **)((char *)object + key->offset));
+        r = r < 0 ? r : own;
+    }
+    return r;
 }

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-// What may follow what in a view of one's own.
+// The order of stages in a custom view.
 //
-// What lies between stages. A camera's picture is turned gray, and a mask is gray, too, where gray
+// Pictures between stages. A camera's picture is turned gray, and a mask is gray, too, where gray
 // is wanted.
 enum stage_picture { CAMERA = 1, GRAY = 2, MASK = 4, COLOUR = 8, SAME = 16 };
 enum { ANY_GRAY = CAMERA | GRAY | MASK };
@@ -67,9 +67,8 @@ static int stages_check(const struct config_words *stages, struct error *error)
     enum stage_picture picture = CAMERA;
 
     for (size_t i = 0; i < stages->count; i++) {
-        if (!(types[stages->list[i]].takes & picture)) {
+        if (!(types[stages->list[i]].takes & picture))
             return refuse(stages, i, picture, error);
-        }
         picture = made_of(stages->list[i], picture);
     }
     return 0;
@@ -83,9 +82,8 @@ bool config_view_is_masked(const struct config_view *view)
 static bool has_mask_stage(const struct config_view *view)
 {
     for (size_t i = 0; i < view->stages.count; i++) {
-        if (view->stages.list[i] == CONFIG_STAGE_MASK) {
+        if (view->stages.list[i] == CONFIG_STAGE_MASK)
             return true;
-        }
     }
     return false;
 }
@@ -97,42 +95,37 @@ int config_view_check_mask(const struct config_view *view, struct error *error,
 
     if (view->polygon_count > 0 && *view->mask) {
         *ret_key = "mask";
-        return error_set(error, -EINVAL, "got a mask beside a polygon, allowed: one of the two");
+        return error_refuse(error, -EINVAL, "got a mask beside a polygon,", "one of the two");
     }
-    if (view->view != CONFIG_VIEW_CUSTOM || masked == has_mask_stage(view)) {
+    if (view->view != CONFIG_VIEW_CUSTOM || masked == has_mask_stage(view))
         return 0;
-    }
     if (masked) {
         *ret_key = *view->mask ? "mask" : "polygon";
-        return error_set(error, -EINVAL,
-                         "got a %s, but no \"mask\" among the stages, allowed: with that stage "
-                         "where it is to be applied, or without a %s",
-                         *ret_key, *ret_key);
+        return error_refuse(error, -EINVAL, "got a %s, but no \"mask\" among the stages,",
+                            "with that stage where it is to be applied, or without a %s", *ret_key,
+                            *ret_key);
     }
     *ret_key = "stages";
-    return error_set(error, -EINVAL,
-                     "got \"mask\", but the view has none, allowed: with mask = \"FILE\", a .pgm "
-                     "or .png, or with a polygon");
+    return error_refuse(error, -EINVAL, "got \"mask\", but the view has none,",
+                        "with mask = \"FILE\", a .pgm or .png, or with a polygon");
 }
 
 bool config_view_remembers(const struct config_view *view)
 {
     bool remembers = view->view == CONFIG_VIEW_MOTION;
 
-    for (size_t i = 0; view->view == CONFIG_VIEW_CUSTOM && i < view->stages.count; i++) {
+    for (size_t i = 0; view->view == CONFIG_VIEW_CUSTOM && i < view->stages.count; i++)
         remembers = remembers || view->stages.list[i] == CONFIG_STAGE_DIFFERENCE;
-    }
     return remembers;
 }
 
-// What a custom view ends in, CAMERA of others.
+// The picture that a custom view ends in, CAMERA of others.
 static enum stage_picture made_by(const struct config_view *view)
 {
     enum stage_picture picture = CAMERA;
 
-    for (size_t i = 0; view->view == CONFIG_VIEW_CUSTOM && i < view->stages.count; i++) {
+    for (size_t i = 0; view->view == CONFIG_VIEW_CUSTOM && i < view->stages.count; i++)
         picture = made_of(view->stages.list[i], picture);
-    }
     return picture;
 }
 
@@ -179,9 +172,8 @@ int config_colour_parse(const char *colour, uint8_t ret_rgb[3])
                  strspn(colour + 1, "0123456789abcdefABCDEF") == 6;
     unsigned long bits = valid ? strtoul(colour + 1, NULL, 16) : 0;
 
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3; i++)
         ret_rgb[i] = (uint8_t)(bits >> (16 - 8 * i));
-    }
     return valid ? 0 : -EINVAL;
 }
 
@@ -239,6 +231,8 @@ static const char *const encoder_words[] = {
     [CONFIG_ENCODER_AUTO] = "auto",
     [CONFIG_ENCODER_NVV4L2] = "nvv4l2h264enc",
     [CONFIG_ENCODER_V4L2] = "v4l2h264enc",
+    [CONFIG_ENCODER_NVCUDA] = "nvcudah264enc",
+    [CONFIG_ENCODER_NVENC] = "nvh264enc",
     [CONFIG_ENCODER_X264] = "x264enc",
     [CONFIG_ENCODER_OPENH264] = "openh264enc",
     [CONFIG_ENCODER_NVV4L2_H265] = "nvv4l2h265enc",
@@ -273,17 +267,17 @@ static const char *const role_words[] = {
     (SCHEMA_BIT(CONFIG_VIEW_GRAY) | SCHEMA_BIT(CONFIG_VIEW_EDGES) |                                \
      SCHEMA_BIT(CONFIG_VIEW_BINARY) | SCHEMA_BIT(CONFIG_VIEW_CANNY) |                              \
      SCHEMA_BIT(CONFIG_VIEW_MOTION) | SCHEMA_BIT(CONFIG_VIEW_OVERLAY) | CUSTOM)
-// What capture/letters.h has: ASCII, and the letters of Latin-1, which are two bytes of UTF-8 each.
+// Accepts the letters of capture/letters.h: ASCII, and the letters of Latin-1, which are two bytes
+// of UTF-8 each.
 static bool accepts_label(const char *string)
 {
     size_t count = 0;
 
     for (const uint8_t *at = (const uint8_t *)string; *at; at++, count++) {
-        if (*at == 0xc3 && at[1] >= 0x80 && at[1] <= 0xbf && at[1] != 0x97 && at[1] != 0xb7) {
+        if (*at == 0xc3 && at[1] >= 0x80 && at[1] <= 0xbf && at[1] != 0x97 && at[1] != 0xb7)
             at++;
-        } else if (*at < ' ' || *at > '~') {
+        else if (*at < ' ' || *at > '~')
             return false;
-        }
     }
     return count <= LABEL_CHARACTERS_MAX;
 }
@@ -311,13 +305,13 @@ static const struct schema_key label_keys[] = {
     {"size", SCHEMA_INTEGER, .remote = true, LABEL_FIELD(size), .minimum = 1, .maximum = 4,
      .default_text = "2",
      .help = "How large the letters are: a capital has about 1.5 % of the picture's height for "
-             "each. They are made smaller where a line would not fit into the picture."},
+             "each, less where a line would not fit."},
     {"corner", SCHEMA_WORD, .remote = true, LABEL_FIELD(corner), .words = corner_words,
      .default_text = "top-left", .help = "The corner of the picture in which the label is."},
 };
 const struct schema_group schema_label = {
     .title = "cameras.views.label",
-    .help = "What is written into a view's picture, white on black: the time and the camera's name "
+    .help = "Text in a view's picture, white on black: the time and the camera's name "
             "in one line, a text in another. Without any of the three there is no label. A view of "
             "the camera's own picture is copied for it.",
     .keys = label_keys,
@@ -330,29 +324,25 @@ static const struct schema_key view_keys[] = {
     {"name", SCHEMA_STRING, VIEW_FIELD(name), .aside = true, .cost = CONFIG_COST_VIEW,
      .rule = &schema_name_rule, .default_note = "the word of \"view\"",
      .help = "The stream is rtsp://HOST:PORT/CAMERA/NAME; unique in its camera."},
-    {"view", SCHEMA_WORD, .remote = true, VIEW_FIELD(view), .cost = CONFIG_COST_VIEW,
-     .words = view_words, .default_text = "edges",
+    {"view", SCHEMA_WORD, .remote = true, .reveals = SCHEMA_REVEALS_PICTURE, VIEW_FIELD(view),
+     .cost = CONFIG_COST_VIEW, .words = view_words, .default_text = "edges",
+     .help = "The picture: the camera's own, its luma, the strength of its edges, strong edges in "
+             "white, thin edges by Canny's detector, what moves in red, strong edges in a colour "
+             "over the picture, the direction in which gray gets brighter as a hue, two of these "
+             "side by side, or your own stages."},
+    {"stages", SCHEMA_WORDS, .remote = true, .reveals = SCHEMA_REVEALS_PICTURE, VIEW_FIELD(stages),
+     .cost = CONFIG_COST_VIEW, .words = stages_words, .check = stages_check, .default_note = "none",
+     .used_by = CUSTOM, .needed_by = CUSTOM, .implies = CONFIG_VIEW_CUSTOM,
      .help =
-         "What viewers see: the camera's picture, its luma, the strength of its edges, the "
-         "strong edges in white, thin edges as Canny's detector finds them, the picture with "
-         "what moves in red, with its strong edges in a colour, the direction in which gray gets "
-         "brighter as a hue, two of these side by side, or what stages of your own make."},
-    {"stages", SCHEMA_WORDS, .remote = true, VIEW_FIELD(stages), .cost = CONFIG_COST_VIEW,
-     .words = stages_words, .check = stages_check, .default_note = "none", .used_by = CUSTOM,
-     .needed_by = CUSTOM, .implies = CONFIG_VIEW_CUSTOM,
-     .help =
-         "A view of your own, in the order that the stages follow one another; view may be left "
-         "out. The camera's picture is turned gray for the first stage that wants gray; "
-         "threshold, canny and difference make a mask of 0 and 255, which is gray, too; mark "
-         "marks a mask in red in the camera's picture, overlay draws it there in a colour, "
-         "and direction colours gray; these end the view. mask blackens what the view's mask or "
-         "polygon leaves out. Options are the view's norm, gain, threshold, colour, mark, low, "
-         "high and times."},
+         "A view of your own, of stages in their order; view may be left out. The first stage that "
+         "wants gray gets the camera's picture in gray. threshold, canny and difference make a "
+         "mask of 0 and 255, which is gray, too. mark shows a mask in red in the camera's picture, "
+         "overlay in a colour; direction colours gray; these three end the view. mask blackens "
+         "what the view's mask or polygon leaves out. Options are keys of the view."},
     {"operator", SCHEMA_WORD, .remote = true, VIEW_FIELD(op), .words = operator_words,
      .default_text = "sobel", .used_by = WITH_GRADIENT,
-     .help =
-         "The pair of filters that measures the gradient; sobel5 looks at 5x5 pixels, the others "
-         "at 3x3. Their strengths differ: take gain to match."},
+     .help = "The filters that measure the gradient; sobel5 looks at 5x5 pixels, the others at "
+             "3x3. Their strengths differ: take gain to match."},
     {"blur", SCHEMA_INTEGER, .remote = true, VIEW_FIELD(blur), .unit = "pixels",
      .choices = blur_sides, .maximum = 5, .default_text = "0",
      .used_by = WITH_GRADIENT | SCHEMA_BIT(CONFIG_VIEW_CANNY),
@@ -368,18 +358,18 @@ static const struct schema_key view_keys[] = {
      .minimum = 1, .maximum = 255, .word = "otsu", .word_value = CONFIG_THRESHOLD_OTSU,
      .default_note = "25 with view = \"motion\" or difference among stages, else 80",
      .used_by = WITH_THRESHOLD | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_MOTION),
-     .help = "binary: edges at least this strong become white, everything else black. overlay: "
-             "they are drawn in its colour. motion: a pixel has moved if its gray differs by more "
-             "than this from the last frame. otsu finds the best threshold for each frame by "
-             "Otsu's method; in a motion view where nothing moves it marks noise."},
+     .help = "binary: edges at least this strong become white, all else black. overlay: they are "
+             "drawn in its colour. motion: a pixel has moved if its gray differs by more than this "
+             "from the last frame. otsu: the best one for each frame; in a motion view where "
+             "nothing moves it marks noise."},
     {"colour", SCHEMA_STRING, .remote = true, VIEW_FIELD(colour), .rule = &colour_rule,
      .default_text = "#00ff00", .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_OVERLAY),
      .help = "The colour of the drawn edges: red, green and blue as on the web."},
     {"morphology", SCHEMA_WORD, .remote = true, VIEW_FIELD(morphology), .words = morphology_words,
      .default_text = "none", .used_by = SPLIT | SCHEMA_BIT(CONFIG_VIEW_BINARY),
      .help = "How white shapes are changed: erode removes their outermost pixels, dilate adds a "
-             "pixel all around; open erodes, then dilates, which removes specks; close dilates, "
-             "then erodes, which fills holes."},
+             "pixel all around; open is erode, then dilate, and removes specks; close is dilate, "
+             "then erode, and fills holes."},
     {"times", SCHEMA_INTEGER, .remote = true, VIEW_FIELD(times), .unit = "times", .minimum = 1,
      .maximum = 8, .default_text = "1", .used_by = SPLIT | SCHEMA_BIT(CONFIG_VIEW_BINARY) | CUSTOM,
      .help = "How often morphology, or a stage of your own that erodes or dilates, does it."},
@@ -389,13 +379,13 @@ static const struct schema_key view_keys[] = {
              "count as motion."},
     {"mark", SCHEMA_WORD, .remote = true, VIEW_FIELD(mark), .words = mark_words,
      .default_text = "tint", .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_MOTION),
-     .help = "How the camera's picture shows what has moved, or the mask of your own stages: tint "
-             "makes red 255 and halves green and blue, which shows on white, too; red makes red "
-             "255 and leaves green and blue as they are."},
+     .help = "How the camera's picture shows what has moved, or the mask of your own stages. tint: "
+             "red becomes 255, green and blue are halved, which shows on white, too. red: red "
+             "becomes 255, green and blue stay."},
     {"thresholds", SCHEMA_WORD, .remote = true, VIEW_FIELD(thresholds), .words = thresholds_words,
      .default_text = "fixed", .used_by = SPLIT | SCHEMA_BIT(CONFIG_VIEW_CANNY),
-     .help = "fixed uses low and high. median ignores them and uses 0.67 and 1.33 times the median "
-             "of each frame's gray, rounded down."},
+     .help = "fixed uses low and high. median uses 0.67 and 1.33 times the median of each frame's "
+             "gray, rounded down."},
     {"low", SCHEMA_NUMBER, .remote = true, VIEW_FIELD(low), .unit = "gradient", .minimum = 0,
      .maximum = 32767, .default_text = "50",
      .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_CANNY),
@@ -406,62 +396,60 @@ static const struct schema_key view_keys[] = {
      .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_CANNY),
      .help = "Thin edges with sqrt(gx^2 + gy^2) above this are strong. If low is higher, the two "
              "are swapped."},
-    {"polygon", SCHEMA_POINTS, .remote = true, VIEW_FIELD(polygon), .minimum = 3, .maximum = 64,
+    {"polygon", SCHEMA_POINTS, .remote = true, .reveals = SCHEMA_REVEALS_PICTURE,
+     VIEW_FIELD(polygon), .minimum = 3, .maximum = 64,
      .count_offset = offsetof(struct config_view, polygon_count),
      .default_note = "the whole picture, or the mask", .used_by = MASKED, .strict = true,
      .help = "The corners of the part that the view is limited to, as those of a region. All else "
-             "is black, or for overlay and motion the camera's picture as it is: the pixels of the "
-             "finished edges, shapes or gray are cleared there, so that the part has no edge of "
-             "its own. The sides of a split have their own."},
+             "is black, or for overlay and motion the camera's picture as it is; the part gets no "
+             "edge of its own. The sides of a split have their own."},
     {"mask", SCHEMA_STRING, VIEW_FIELD(mask), .default_text = "", .used_by = MASKED, .strict = true,
-     .help =
-         "A picture instead of a polygon, a .pgm or .png of any size, white where the view looks; "
-         "it is stretched over the camera's, and what is at least 128 is white. A relative name is "
-         "one beside this file. A reload reads a picture that has changed."},
-    {"label", SCHEMA_GROUP, .group = &schema_label,
-     .help = "What is written into the picture, white on black."},
+     .help = "A picture instead of a polygon, a .pgm or .png of any size, white (at least 128) "
+             "where the view looks, stretched over the camera's. A relative name is one beside "
+             "this file. A reload reads it again if it has changed. Where it cannot be read any "
+             "more when another change builds the view anew, the view is black, and the log says "
+             "why."},
+    {"label", SCHEMA_GROUP, .group = &schema_label, .help = "Text in the picture, white on black."},
     // Not remote: a side may show a view that the one who asks may not watch.
     {"left", SCHEMA_STRING, VIEW_FIELD(left), .cost = CONFIG_COST_VIEW, .rule = &schema_name_rule,
      .default_text = "camera", .used_by = SPLIT,
-     .help = "The picture on the left: the name of another view of this camera, or a kind of view, "
-             "which then has this view's keys."},
+     .help = "The picture on the left: the name of another view of this camera, or a kind of view "
+             "with this view's keys."},
     {"right", SCHEMA_STRING, VIEW_FIELD(right), .cost = CONFIG_COST_VIEW, .rule = &schema_name_rule,
      .default_text = "edges", .used_by = SPLIT,
      .help = "The picture on the right, as for left. Both are shown whole, so the stream is twice "
-             "as wide as the camera's picture, which can be at most 2048 pixels wide."},
+             "as wide as the camera's picture, of at most 2048 pixels."},
     {"codec", SCHEMA_WORD, .remote = true, VIEW_FIELD(codec), .aside = true,
      .cost = CONFIG_COST_VIEW, .words = codec_words, .default_text = "h264",
-     .help =
-         "The compression of the stream. H.265 needs fewer bits for the same picture, but "
-         "several times the work on the CPU, and not every player supports it. MJPEG is for what "
-         "plays nothing else: it needs many times the bits, and is at most 2040x2040 pixels."},
+     .help = "The compression of the stream. H.265 needs fewer bits for the same picture, but "
+             "several times the work on the CPU, and not every player supports it. MJPEG, for what "
+             "plays nothing else, needs many times the bits and takes at most 2040x2040 pixels."},
     {"encoder", SCHEMA_WORD, .remote = true, VIEW_FIELD(encoder), .aside = true,
      .cost = CONFIG_COST_VIEW, .words = encoder_words, .default_text = "auto",
-     .help = "The GStreamer encoder; auto takes the first one for the codec that the board has "
-             "hardware for and that encodes a trial frame. The first four make H.264, turbojpeg "
-             "makes MJPEG without GStreamer, the others H.265."},
+     .help = "The GStreamer encoder; auto takes the first for the codec that the board has "
+             "hardware for and that encodes a trial frame. Those with 265 in their names make "
+             "H.265, turbojpeg makes MJPEG without GStreamer, the others H.264."},
     {"governor", SCHEMA_WORD, .remote = true, VIEW_FIELD(governor), .aside = true,
      .cost = CONFIG_COST_VIEW, .words = governor_words, .default_text = "rate",
-     .help = "What edged reduces, and in which order, while the encoder is slower than the camera: "
-             "rate drops every second frame, then three of four; size halves width and height, "
-             "which some players and recorders do not support in the middle of a stream. On a "
-             "Jetson's encoder and for MJPEG only the rate is reduced. edged goes back when the "
-             "encoder keeps "
-             "up. off: when ten frames wait, the oldest are dropped."},
+     .help = "How edged reduces the load, and in which order, while the encoder is slower than the "
+             "camera: rate drops every second frame, then three of four; size halves width and "
+             "height, which some players and recorders do not support in the middle of a stream. A "
+             "Jetson's encoder and MJPEG reduce the rate alone. edged goes back when the encoder "
+             "keeps up. off: when ten frames wait, the oldest are dropped."},
     {"bitrate_kbps", SCHEMA_INTEGER, .remote = true, VIEW_FIELD(bitrate_kbps), .aside = true,
      .unit = "kbit/s", .minimum = 64, .maximum = 100000, .default_text = "4000",
-     .help = "The bit rate the encoder aims at. Where GStreamer is older than 1.18, x265enc starts "
-             "anew for another one. MJPEG has jpeg_quality instead."},
+     .help = "The bit rate the encoder aims at. Before GStreamer 1.18, x265enc starts anew for "
+             "another one. MJPEG has jpeg_quality instead."},
     {"jpeg_quality", SCHEMA_INTEGER, .remote = true, VIEW_FIELD(jpeg_quality), .aside = true,
      .unit = "percent", .minimum = 1, .maximum = 95, .default_text = "80",
-     .help = "The quality of the view's JPEGs, as libjpeg has it: those of /snapshot.jpg and "
-             "/stream.mjpg, and its stream with codec = \"mjpeg\"."},
+     .help = "libjpeg's quality for the view's JPEGs: those of /snapshot.jpg and /stream.mjpg, and "
+             "its stream with codec = \"mjpeg\"."},
     {"keyframe_s", SCHEMA_NUMBER, .remote = true, VIEW_FIELD(keyframe_s), .aside = true,
      .unit = "seconds", .minimum = 0.1, .maximum = 10, .default_text = "1.0",
      .help = "The time between key frames. A new viewer also gets one, at most four a second."},
     {"allow", SCHEMA_WORDS, VIEW_FIELD(allow), .aside = true, .words = role_words,
      .default_text = "viewer",
-     .help = "The roles that may watch. An operator may do everything a viewer may, and an admin "
+     .help = "The roles that may watch. An operator may do what a viewer may, and an admin "
              "everything, so the lowest role in the list decides. Without users it has no effect. "
              "A reload that takes the role away disconnects those viewers."},
 };
@@ -485,17 +473,16 @@ int config_split_side(const struct config_view *split, unsigned side, struct con
         if (strcmp(view_words[kind], word) == 0) {
             *ret_side = *split;
             ret_side->view = (enum config_view_kind)kind;
-            if (ret_side->threshold == 0) {
+            if (ret_side->threshold == 0)
                 ret_side->threshold = kind == CONFIG_VIEW_MOTION ? 25 : 80;
-            }
             return 0;
         }
     }
     if (!named || named->view == CONFIG_VIEW_SPLIT) {
-        return error_set(error, -ENOENT,
-                         "%s: got \"%s\", allowed: the name of another view of the camera, or a "
-                         "kind of view, but no split",
-                         side ? "right" : "left", word);
+        return error_refuse(error, -ENOENT, "got \"%s\",",
+                            "the name of another view of the camera, or a kind of view, but no "
+                            "split",
+                            word);
     }
     *ret_side = *named;
     return 0;
@@ -526,9 +513,8 @@ enum config_role config_view_role(const struct config_view *view)
 {
     unsigned least = CONFIG_ROLE_ADMIN;
 
-    for (size_t i = 0; i < view->allow.count; i++) {
+    for (size_t i = 0; i < view->allow.count; i++)
         least = view->allow.list[i] < least ? view->allow.list[i] : least;
-    }
     return (enum config_role)least;
 }
 

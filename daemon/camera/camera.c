@@ -6,11 +6,14 @@
 #include "daemon/common/log.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/param.h>
 #include <sys/timerfd.h>
 
 #define LINK_QUEUE_BYTES (8u << 20) // some seconds of video
@@ -22,11 +25,25 @@
 #define LANE_LOOKS_TOLD 2
 #define LANE_LOOKS 5
 #define LANE_OPENING_LOOKS 7 // longer than any source may take to open
+#define SNAPSHOT_LOOKS 20    // longer than the largest JPEG takes behind everything else
 #define LAST_WORDS_NS (500 * NS_PER_MS)
+// Memory that a process may use of its own, beside so many frames of the camera in the widest
+// format, of 4K at most: far more than any camera needs, and little enough for a machine to live
+// with.
+#define MEMORY_BYTES ((uint64_t)1 << 30)
+#define MEMORY_FRAMES 64
+#define MEMORY_FRAME_BYTES_MAX ((uint64_t)4096 * 2304 * 4)
+#if defined(__SANITIZE_THREAD__)
+#define MEMORY_FACTOR 8u // its shadow is four times what is used
+#elif defined(__SANITIZE_ADDRESS__)
+#define MEMORY_FACTOR 2u // it keeps 256 MB of what was freed, and walls around each piece
+#else
+#define MEMORY_FACTOR 1u
+#endif
 #define LANE_ENCODER_LOOKS ENCODER_WATCH_FIRST_LOOKS
 
-// What the control thread sees of the lane. It counts looks rather than time, so that a process
-// that was stopped for a while is not taken for one that hangs.
+// The lane as the control thread sees it. It counts looks rather than time, so that a process that
+// was stopped for a while is not taken for one that hangs.
 struct lane_watch {
     int64_t alive_ns, began_ns; // the lane, and an encoder, at the last look
     unsigned looks;             // since one of both changed
@@ -85,9 +102,8 @@ static int handle_first(void *context, struct link_message *message)
 {
     struct camera *camera = context;
 
-    if (message->header.type != LINK_CONFIGURE || camera->first_message.payload) {
+    if (message->header.type != LINK_CONFIGURE || camera->first_message.payload)
         return -EPROTO;
-    }
     camera->first_message = *message;
     message->payload = NULL;
     return -ECANCELED; // camera_run() reads the messages that follow
@@ -101,9 +117,8 @@ static int wait_for_settings(struct camera *camera, struct error *error)
     while (!camera->first_message.payload) {
         int64_t left_ms = (deadline - clock_now_ns()) / NS_PER_MS;
 
-        if (left_ms <= 0 || poll(&link, 1, (int)left_ms) == 0) {
+        if (left_ms <= 0 || poll(&link, 1, (int)left_ms) == 0)
             return error_set(error, -ETIMEDOUT, "no configuration came over the link");
-        }
         int r = link_receive(camera->link, handle_first, camera);
         if (r && r != -ECANCELED) {
             return error_set(error, r, "the link broke before a configuration came: %s",
@@ -125,7 +140,7 @@ static void tell_event(void *context, const struct link_event *event)
     }
 }
 
-// Lane thread. What a kernel has become, and the end, are not to be lost.
+// Lane thread. The results of kernels, and the end, are not to be lost.
 static void tell_tune(void *context, const struct link_tune_progress *progress)
 {
     struct camera *camera = context;
@@ -176,13 +191,12 @@ static int build(struct camera *camera, struct error *error)
                                                                .graph = camera->graph,
                                                                .board = board.profile};
     r = r ? error_set(error, r, "out of memory") : take_first(camera, error);
-    if (r) {
+    if (r)
         return r;
-    }
     const struct config_camera *settings = settings_camera(camera->first);
-    r = compute_new(camera->first->config, board_has_encoder(board.profile), tell_decision, camera,
+    r = compute_new(camera->first->config, board_is_jetson(board.profile), tell_decision, camera,
                     &camera->compute);
-    r = r ? r : motion_watch_new(settings, camera->graph, tell_event, camera, &camera->watch);
+    r = r ? r : motion_watch_new(settings, tell_event, camera, &camera->watch);
     r = r ? r : tuner_new(tell_tune, camera, &camera->tuner);
     r = r ? r : make_pool(camera);
     r = r ? r : snapshots_new(camera->link, settings->name, &camera->snapshots);
@@ -200,9 +214,8 @@ static int build(struct camera *camera, struct error *error)
         .context = camera,
     };
     r = r ? r : lane_new(&environment, &camera->lane);
-    if (!r) {
+    if (!r)
         report_set_regions(&camera->report, camera->watch);
-    }
     return r ? error_set(error, r, "out of memory") : 0;
 }
 
@@ -212,17 +225,15 @@ int camera_new(int fd, struct error *error, struct camera **ret_camera)
     struct itimerspec interval = {.it_interval.tv_sec = TELEMETRY_INTERVAL_S,
                                   .it_value.tv_sec = TELEMETRY_INTERVAL_S};
 
-    if (!camera) {
+    if (!camera)
         return error_set(error, -ENOMEM, "out of memory");
-    }
     report_init(&camera->report, &camera->copies);
     encoder_watches_init(&camera->encoders);
     camera->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     camera->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     int r = link_new(fd, LINK_QUEUE_BYTES, &camera->link);
-    if (r || camera->wake_fd < 0 || timerfd_settime(camera->timer_fd, 0, &interval, NULL)) {
+    if (r || camera->wake_fd < 0 || timerfd_settime(camera->timer_fd, 0, &interval, NULL))
         r = error_set(error, r ? r : -errno, "no link on fd %d: %s", fd, strerror(errno));
-    }
     if (!r) {
         link_set_wake(camera->link, wake, camera);
         link_send_bytes(camera->link, LINK_HELLO, 0, EDGED_VERSION, strlen(EDGED_VERSION));
@@ -254,9 +265,8 @@ static void send_last_words(struct link *link, enum link_type type, const void *
     while (!link_flush(link) && link_wants_write(link)) {
         int64_t left_ms = (deadline - clock_now_ns()) / NS_PER_MS;
 
-        if (left_ms <= 0 || poll(&room, 1, (int)left_ms) == 0) {
+        if (left_ms <= 0 || poll(&room, 1, (int)left_ms) == 0)
             return;
-        }
     }
 }
 
@@ -266,9 +276,8 @@ static int look_at_encoders(struct link *link, struct encoder_watches *encoders)
 {
     uint32_t hung = encoder_watches_look(encoders);
 
-    if (hung == CONFIG_ENCODER_AUTO) {
+    if (hung == CONFIG_ENCODER_AUTO)
         return 0;
-    }
     send_last_words(link, LINK_ENCODER_HUNG, &hung, sizeof hung);
     return -EDEADLK;
 }
@@ -285,12 +294,10 @@ static void tell_waiting(const struct camera *camera, struct link_telemetry *tel
 {
     unsigned looks = camera->lane_watch.looks;
 
-    if (looks < LANE_LOOKS_TOLD || telemetry->error[0]) {
+    if (looks < LANE_LOOKS_TOLD || telemetry->error[0])
         return;
-    }
-    if (telemetry->state == LINK_CAMERA_LIVE) {
+    if (telemetry->state == LINK_CAMERA_LIVE)
         telemetry->state = LINK_CAMERA_HANGING;
-    }
     snprintf(telemetry->error, sizeof telemetry->error, "%s for %u s",
              waits_for_encoder(camera) ? "an encoder has not begun"
                                        : "a driver or plugin has not returned",
@@ -327,15 +334,62 @@ static void look_at_lane(struct camera *camera)
     }
 }
 
+// Once a second. A thread that makes JPEGs and does not return from that hangs, too.
+static void look_at_snapshots(struct camera *camera)
+{
+    static const char sentence[] = "no snapshot was made for 20 s";
+
+    if (snapshots_look(camera->snapshots) == SNAPSHOT_LOOKS)
+        send_last_words(camera->link, LINK_HANGING, sentence, strlen(sentence));
+}
+
+// The memory that is this process's own alone, in bytes; 0: the kernel does not say.
+static uint64_t own_memory(void)
+{
+    FILE *file = fopen("/proc/self/status", "re");
+    char line[128];
+    uint64_t kib = 0;
+
+    while (file && !kib && fgets(line, sizeof line, file)) {
+        if (strncmp(line, "RssAnon:", strlen("RssAnon:")) == 0)
+            kib = strtoull(line + strlen("RssAnon:"), NULL, 10);
+    }
+    if (file)
+        fclose(file);
+    return kib << 10;
+}
+
+// Once a second. A camera that has a decoder or demuxer collect without end costs this process, and
+// not the machine.
+static void look_at_memory(struct camera *camera)
+{
+    const struct config_camera *settings = settings_camera(camera->newest);
+    struct link_telemetry telemetry;
+    char sentence[160];
+
+    report_get(&camera->report, &telemetry);
+    uint64_t wished = (uint64_t)settings->width * (uint64_t)settings->height * 4;
+    uint64_t shown = (uint64_t)telemetry.width * telemetry.height * 4;
+    uint64_t frame = MIN(MAX(wished, shown), MEMORY_FRAME_BYTES_MAX);
+    uint64_t most = (MEMORY_BYTES + MEMORY_FRAMES * frame) * MEMORY_FACTOR, used = own_memory();
+
+    if (used > most) {
+        snprintf(sentence, sizeof sentence,
+                 "the camera process used %" PRIu64 " MiB of memory, allowed: %" PRIu64
+                 "; what its camera sends makes it collect",
+                 used >> 20, most >> 20);
+        report_set_end(&camera->report, LINK_RESTART, sentence);
+    }
+}
+
 static void send_telemetry(struct camera *camera)
 {
     struct graph_count counts[STAGE_KIND_COUNT];
     struct link_telemetry telemetry;
 
     // Before the frames, so that they are never fewer than those that stages were computed for.
-    for (unsigned kind = 0; kind < STAGE_KIND_COUNT; kind++) {
+    for (unsigned kind = 0; kind < STAGE_KIND_COUNT; kind++)
         counts[kind] = graph_count(camera->graph, kind);
-    }
     report_get(&camera->report, &telemetry);
     tell_waiting(camera, &telemetry);
     for (unsigned kind = 0; kind < STAGE_KIND_COUNT; kind++) {
@@ -344,6 +398,7 @@ static void send_telemetry(struct camera *camera)
     }
     compute_describe(camera->compute, &telemetry);
     settings_describe(camera->newest, &telemetry);
+    encoder_watches_trials(&camera->encoders, telemetry.trials);
     heat_read("", &telemetry.heat);
     link_send_bytes(camera->link, LINK_TELEMETRY, 0, &telemetry, sizeof telemetry);
 }
@@ -358,6 +413,13 @@ static int reconfigure(struct camera *camera, const struct link_message *message
     if (r) {
         log_error("%s, ending", error.text);
         return r;
+    }
+    const char *shut = settings_find_shut(next);
+    if (shut) {
+        error_set(&error, 0, "%s is new, which only a new process can read", shut);
+        report_set_end(&camera->report, LINK_RESTART, error.text);
+        settings_unref(next);
+        return 0;
     }
     settings_unref(camera->newest);
     camera->newest = next;
@@ -383,9 +445,8 @@ static int tune(struct camera *camera, const struct link_message *message)
 {
     struct link_tune request;
 
-    if (message->header.size != sizeof request) {
+    if (message->header.size != sizeof request)
         return -EPROTO;
-    }
     memcpy(&request, message->payload, sizeof request);
     tuner_ask(camera->tuner, &request);
     return 0;
@@ -395,13 +456,11 @@ static int want_snapshot(struct channel *channel, const struct link_message *mes
 {
     uint32_t scale;
 
-    if (message->header.size != sizeof scale) {
+    if (message->header.size != sizeof scale)
         return -EPROTO;
-    }
     memcpy(&scale, message->payload, sizeof scale);
-    if (scale >= LINK_SCALES) {
+    if (scale >= LINK_SCALES)
         return -EPROTO;
-    }
     channel_want_snapshot(channel, scale);
     return 0;
 }
@@ -437,6 +496,9 @@ static int handle_command(void *context, struct link_message *message)
         return reconfigure(camera, message);
     case LINK_TRY_GPU:
         return try_gpu(camera, message);
+    case LINK_TRY_CAMERA:
+        lane_ask_anew(camera->lane);
+        return 0;
     case LINK_TUNE:
         return tune(camera, message);
     default:
@@ -450,9 +512,8 @@ static int end_with_reason(struct camera *camera)
     char reason[512];
     enum link_type type = report_get_end(&camera->report, reason, sizeof reason);
 
-    if (!type) {
+    if (!type)
         return 0;
-    }
     send_telemetry(camera);
     send_last_words(camera->link, type, reason, strlen(reason));
     return type == LINK_GPU_FAULT ? -ENOTRECOVERABLE : -ENOSYS;
@@ -469,27 +530,25 @@ static int turn(struct camera *camera)
     uint64_t count;
     int r = 0;
 
-    if (poll(fds, ARRAY_LENGTH(fds), -1) < 0) {
+    if (poll(fds, ARRAY_LENGTH(fds), -1) < 0)
         return errno == EINTR ? 0 : -errno;
-    }
     bool woken = read(camera->wake_fd, &count, sizeof count) > 0;
     bool due = read(camera->timer_fd, &count, sizeof count) > 0;
-    if (due) {
+    if (due)
         r = look_at_encoders(camera->link, &camera->encoders);
-    }
     if (!r && due) {
         look_at_lane(camera);
+        look_at_snapshots(camera);
+        look_at_memory(camera);
     }
     if (!r && (due || (woken && atomic_exchange(&camera->news, false)))) {
         send_telemetry(camera);
         r = end_with_reason(camera);
     }
-    if (!r && fds[0].revents & POLLOUT) {
+    if (!r && fds[0].revents & POLLOUT)
         r = link_flush(camera->link);
-    }
-    if (!r && fds[0].revents & (POLLIN | POLLHUP | POLLERR)) {
+    if (!r && fds[0].revents & (POLLIN | POLLHUP | POLLERR))
         r = link_receive(camera->link, handle_command, camera);
-    }
     return r;
 }
 
@@ -500,12 +559,10 @@ int camera_run(struct camera *camera)
     compute_start(camera->compute);
     int r = lane_start(camera->lane);
 
-    while (!r) {
+    while (!r)
         r = turn(camera);
-    }
-    if (r == -EDEADLK || compute_wait(camera->compute, clock_now_ns() + DRIVER_NS)) {
+    if (r == -EDEADLK || compute_wait(camera->compute, clock_now_ns() + DRIVER_NS))
         return -ENOTRECOVERABLE;
-    }
     // The last frame may lose the GPU when the front has already gone, so this is asked after the
     // lane has ended.
     lane_stop(camera->lane);
@@ -518,16 +575,13 @@ int camera_run(struct camera *camera)
 
 void camera_free(struct camera *camera)
 {
-    if (!camera) {
+    if (!camera)
         return;
-    }
     // The thread that opens the driver wakes the lane, so it has to end first.
-    if (camera->compute) {
+    if (camera->compute)
         compute_wait(camera->compute, INT64_MAX);
-    }
-    if (camera->lane) {
+    if (camera->lane)
         lane_stop(camera->lane);
-    }
     snapshots_free(camera->snapshots); // which hold pictures of the views
     lane_free(camera->lane);
     motion_watch_free(camera->watch);

@@ -11,7 +11,8 @@ struct camera;
 // Takes over the link's fd, waits up to 10 s for the configuration and builds everything from it.
 // -EPIPE, -ETIMEDOUT, -EPROTO, -EINVAL with `error` filled in.
 int camera_new(int link_fd, struct error *error, struct camera **ret_camera);
-// What its source is opened with, borrowed: other settings of that are for another process.
+// The settings that its source is opened with, borrowed: other settings of the source are for
+// another process.
 const struct config_camera *camera_settings(const struct camera *camera);
 // Runs until the front closes the link, and returns 0, or until this process can do no more, of
 // which the front is told: -ENOSYS when no retry can help, -ENOTRECOVERABLE when the GPU is lost or

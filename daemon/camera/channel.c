@@ -19,7 +19,7 @@
 // An encoder that fails twice within so long is passed over.
 #define FAILURES_NS (60 * NS_PER_S)
 
-// What a channel works with; all owned but settings and what the setup points to.
+// The parts that a channel works with; all owned but settings and what the setup points to.
 struct channel_parts {
     const struct config_view *settings;
     struct view *view;
@@ -37,6 +37,7 @@ struct channel {
     bool active;                  // computed, as this frame began, for either of the next two
     bool encoding;                // somebody watches
     bool begun;                   // a picture is being made
+    bool slate_shown;             // by the newest picture that went to the encoder
     struct link_access_unit life; // of the picture that was begun
     struct channel_parts now;
     struct channel_parts next; // staged; without a view or an encoder the one that is there stays
@@ -64,9 +65,8 @@ int channel_new(uint32_t number, const struct channel_environment *environment,
 {
     struct channel *channel = calloc(1, sizeof *channel);
 
-    if (!channel) {
+    if (!channel)
         return -ENOMEM;
-    }
     channel->references = 1;
     channel->number = number;
     channel->environment = environment;
@@ -165,6 +165,8 @@ static int make_encoder(struct channel *channel, const struct encoder_settings *
                                                .surfaces = parts->setup.surfaces,
                                                .camera = channel->environment->camera,
                                                .watches = channel->environment->encoders,
+                                               .expected =
+                                                   board_encoders(channel->environment->board),
                                                .output = send_unit,
                                                .context = channel};
 
@@ -263,12 +265,10 @@ static int make_view(struct channel *channel, const struct channel_setup *setup,
     channel->mask_reader.camera = channel->environment->camera;
     channel->mask_reader.view = parts->settings->name;
     mask_file_stamp_view(parts->settings, parts->masks);
-    if (setup->surfaces && wants_surfaces(channel, parts->settings)) {
+    if (setup->surfaces && wants_surfaces(channel, parts->settings))
         made = make_surface_view(channel, setup, &view);
-    }
-    if (!made) {
+    if (!made)
         r = view_new(&view, error, &made);
-    }
     if (!r) {
         parts->view = made;
         parts->setup = *setup;
@@ -302,9 +302,8 @@ int channel_prepare(struct channel *channel, const struct channel_setup *setup, 
 
         view_free(TAKE(now->view));
         int r = make_view(channel, setup, now, error);
-        if (r) {
+        if (r)
             return r;
-        }
         tell_computed_by_cpu(channel, before);
     }
     return prepare_encoder(channel, setup, error);
@@ -318,9 +317,8 @@ bool channel_take_refusal(struct channel *channel, struct error *ret_why)
         channel->told.text[0] = 0;
         return false;
     }
-    if (strcmp(channel->told.text, now->refusal.text) == 0) {
+    if (strcmp(channel->told.text, now->refusal.text) == 0)
         return false;
-    }
     *ret_why = channel->told = now->refusal;
     return true;
 }
@@ -368,9 +366,8 @@ int channel_stage(struct channel *channel, const struct config_view *settings,
 
     *next = (struct channel_parts){.settings = settings, .setup = channel->now.setup};
     channel->staged = true;
-    if (!view_stays(channel, settings)) {
+    if (!view_stays(channel, settings))
         r = make_view(channel, setup, next, error);
-    }
     if (!r) {
         const struct view *view = next->view ? next->view : channel->now.view;
 
@@ -387,9 +384,8 @@ bool channel_stage_repair(struct channel *channel, const struct channel_setup *s
 {
     const struct channel_parts *now = &channel->now;
 
-    if (!channel->lost || !now->view) {
+    if (!channel->lost || !now->view)
         return false;
-    }
     channel->next = (struct channel_parts){.settings = now->settings, .setup = now->setup};
     channel->next_encoder = describe_encoder(channel, now->settings, now->view, setup);
     channel->staged = channel->encoder_wanted = true;
@@ -419,9 +415,8 @@ void channel_commit(struct channel *channel)
     struct channel_parts *now = &channel->now, *next = &channel->next;
     const struct gpu *before = now->setup.gpu;
 
-    if (!channel->staged) {
+    if (!channel->staged)
         return;
-    }
     now->settings = next->settings;
     if (next->view) {
         view_free(now->view);
@@ -489,6 +484,9 @@ static void push(struct channel *channel, struct frame *picture, struct link_acc
 {
     bool key_frame = atomic_exchange(&channel->key_frame_wanted, false);
 
+    // A recorder leaves slates out, and goes on with a key frame.
+    key_frame |= channel->slate_shown && !life->slate;
+    channel->slate_shown = life->slate;
     life->computed_ns = clock_now_ns();
     int r = encoder_push(channel->now.encoder.encoder, picture, life, key_frame);
     if (r < 0) {
@@ -516,9 +514,8 @@ void channel_forget(struct channel *channel)
 {
     channel->now.encoder.refused = (struct encoder_settings){0};
     channel->failed = 0;
-    if (channel->now.view) {
+    if (channel->now.view)
         view_forget(channel->now.view);
-    }
 }
 
 // Any error of a view that the GPU computes means that the GPU is lost.
@@ -529,9 +526,8 @@ static int blame(const struct channel *channel, int code)
 
 int channel_begin_picture(struct channel *channel, struct frame *frame, struct error *error)
 {
-    if (!channel->active) {
+    if (!channel->active)
         return 0;
-    }
     int r = view_begin(channel->now.view, frame, error);
     if (r == -ENOBUFS) {
         channel->dropped++;
@@ -547,19 +543,16 @@ int channel_end_picture(struct channel *channel, struct error *error)
 {
     _cleanup_(cleanup_frame) struct frame *picture = NULL;
 
-    if (!channel->begun) {
+    if (!channel->begun)
         return 0;
-    }
     channel->begun = false;
     int r = view_end(channel->now.view, error, &picture);
-    if (r) {
+    if (r)
         return blame(channel, r);
-    }
     snapshot_wishes_serve(&channel->snapshots, channel->environment->snapshots, channel->number,
                           picture, channel->now.settings->jpeg_quality);
-    if (channel->encoding) {
+    if (channel->encoding)
         push(channel, picture, &channel->life);
-    }
     return 0;
 }
 
@@ -583,9 +576,8 @@ void channel_run_slate(struct channel *channel, int64_t seconds)
     _cleanup_(cleanup_frame) struct frame *picture = NULL;
     struct link_access_unit life = {.slate = 1};
 
-    if (!channel->watched || !channel->now.encoder.encoder || channel->lost) {
+    if (!channel->watched || !channel->now.encoder.encoder || channel->lost)
         return;
-    }
     picture = frame_pool_take(channel->now.encoder.slate_pool);
     if (!picture || slate_draw(picture, channel->environment->camera, seconds, NULL)) {
         channel->dropped++;
@@ -609,6 +601,12 @@ void channel_want_key_frame(struct channel *channel)
 void channel_want_snapshot(struct channel *channel, unsigned scale)
 {
     snapshot_wishes_add(&channel->snapshots, scale);
+}
+
+void channel_wait_for_room(struct channel *channel, int64_t deadline_ns)
+{
+    if (channel->watched && channel->now.encoder.encoder && !channel->lost)
+        encoder_wait_for_room(channel->now.encoder.encoder, deadline_ns);
 }
 
 bool channel_is_watched(const struct channel *channel)

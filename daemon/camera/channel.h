@@ -29,7 +29,7 @@ struct channel_environment {
     const struct board_profile *board; // static
 };
 
-// What a view is computed from, and what computes it.
+// The input of a view and the means to compute it.
 struct channel_setup {
     const struct frame_layout *input;
     bool input_surfaces; // frames are surfaces
@@ -60,7 +60,7 @@ int channel_prepare(struct channel *channel, const struct channel_setup *setup,
 // Lane thread. Takes why no encoder works, each reason once; false: nothing is to be told.
 bool channel_take_refusal(struct channel *channel, struct error *ret_why);
 // Lane thread. Prepares other settings (stages them) while the old ones run: builds a view for
-// `setup` if they ask for another one. Errors as above. What is staged is committed or aborted
+// `setup` if they ask for another one. Errors as above. Staged settings are committed or aborted
 // before the next change is staged.
 int channel_stage(struct channel *channel, const struct config_view *settings,
                   const struct channel_setup *setup, struct error *error);
@@ -91,7 +91,7 @@ bool channel_begin(struct channel *channel);
 // Lane thread. Frames come from another source now, or after a pause: the next one is not compared
 // with the one before, and where no encoder worked one is looked for again.
 void channel_forget(struct channel *channel);
-// Lane thread. Begins the picture of one frame if somebody watches. What the GPU computes is only
+// Lane thread. Begins the picture of one frame if somebody watches. On a GPU the work is only
 // queued, and the frame then belongs to the GPU. -ENOTRECOVERABLE: the GPU failed.
 int channel_begin_picture(struct channel *channel, struct frame *frame, struct error *error);
 // Lane thread. Waits for the picture that was begun, if one was, encodes it where somebody watches,
@@ -100,7 +100,7 @@ int channel_begin_picture(struct channel *channel, struct frame *frame, struct e
 int channel_end_picture(struct channel *channel, struct error *error);
 // Lane thread. Instead of channel_end_picture(), when the GPU is lost.
 void channel_drop_picture(struct channel *channel);
-// Lane thread. What makes the pictures. CHANNEL_MAKER_NONE: the frame itself goes to the encoder,
+// Lane thread. The maker of the pictures. CHANNEL_MAKER_NONE: the frame itself goes to the encoder,
 // and must not change sides any more.
 enum channel_maker { CHANNEL_MAKER_GPU, CHANNEL_MAKER_CPU, CHANNEL_MAKER_NONE };
 enum channel_maker channel_maker(const struct channel *channel);
@@ -114,6 +114,9 @@ void channel_want_key_frame(struct channel *channel);
 // with the one before it, the first after a pause, in which nothing moves, is left out.
 void channel_want_snapshot(struct channel *channel, unsigned scale);
 bool channel_is_watched(const struct channel *channel);
+// Lane thread. Waits until no picture waits for the encoder, or CLOCK_MONOTONIC is past
+// `deadline_ns`.
+void channel_wait_for_room(struct channel *channel, int64_t deadline_ns);
 // Fills in view `index` of the telemetry.
 void channel_describe(const struct channel *channel, struct link_telemetry *telemetry,
                       size_t index);
@@ -121,5 +124,6 @@ void channel_describe(const struct channel *channel, struct link_telemetry *tele
 // "" while there is none, LINK_WITHOUT_ENCODER where none works.
 const char *channel_encoder_name(const struct channel *channel);
 
-// Lane thread. What is behind the frames in the memory path, "CUDA sm_87 -> nvmm -> nvv4l2h264enc".
+// Lane thread. The steps behind the frames in the memory path, "CUDA sm_87 -> nvmm ->
+// nvv4l2h264enc".
 void channel_describe_path(const struct channel *channel, char *ret_text, size_t size);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define ROOM_TIMEOUT_NS (100 * NS_PER_MS)
+
 void channels_init(struct channels *channels, const char *camera, struct graph *graph,
                    struct settings *settings, int wake_fd)
 {
@@ -16,9 +18,8 @@ void channels_init(struct channels *channels, const char *camera, struct graph *
     channels->graph = graph;
     channels->settings = settings;
     channels->wake_fd = wake_fd;
-    for (size_t i = 0; i < settings->count; i++) {
+    for (size_t i = 0; i < settings->count; i++)
         channel_begin_settings(settings->channels[i], &views[i]);
-    }
 }
 
 static int name_view(const struct settings *settings, size_t index, int code, struct error *error)
@@ -30,9 +31,8 @@ static void tell_complaints(const struct channels *channels)
 {
     struct error text;
 
-    while (channels->gpu && gpu_take_complaint(channels->gpu, &text)) {
+    while (channels->gpu && gpu_take_complaint(channels->gpu, &text))
         log_write(LOG_WARNING, LOG_EVENT_NONE, channels->camera, NULL, "%s", text.text);
-    }
 }
 
 // The kernels of a GPU that is new are made with these blocks.
@@ -67,14 +67,12 @@ int channels_prepare(struct channels *channels, const struct channel_setup *setu
         struct error why = {0};
         int r = channel_prepare(channels->settings->channels[i], setup, &why);
 
-        if (r == 0) {
+        if (r == 0)
             continue;
-        }
         *error = why;
         name_view(channels->settings, i, r, error);
-        if (r != -ENOSYS || ++refused == channels->settings->count) {
+        if (r != -ENOSYS || ++refused == channels->settings->count)
             return r;
-        }
     }
     tell_refusals(channels);
     tell_complaints(channels);
@@ -86,9 +84,8 @@ static size_t next_made_by(const struct channels *channels, enum channel_maker m
 {
     const struct settings *settings = channels->settings;
 
-    while (index < settings->count && channel_maker(settings->channels[index]) != maker) {
+    while (index < settings->count && channel_maker(settings->channels[index]) != maker)
         index++;
-    }
     return index;
 }
 
@@ -123,9 +120,8 @@ static int begin_on_gpu(struct channels *channels, struct frame *frame, struct e
          i = next_made_by(channels, CHANNEL_MAKER_GPU, i + 1)) {
         int r = channel_begin_picture(list[i], frame, error);
 
-        if (r) {
+        if (r)
             return name_view(channels->settings, i, r, error);
-        }
     }
     return 0;
 }
@@ -150,26 +146,23 @@ static int run_on_gpu(struct channels *channels, struct frame *frame, struct err
             r = ended;
         }
     }
-    if (!r && frame_to_cpu(frame, error)) {
+    if (!r && frame_to_cpu(frame, error))
         r = -ENOTRECOVERABLE;
-    }
     return r;
 }
 
 void channels_forget(struct channels *channels)
 {
-    for (size_t i = 0; i < channels->settings->count; i++) {
+    for (size_t i = 0; i < channels->settings->count; i++)
         channel_forget(channels->settings->channels[i]);
-    }
 }
 
 bool channels_begin(struct channels *channels)
 {
     bool watched = false;
 
-    for (size_t i = 0; i < channels->settings->count; i++) {
+    for (size_t i = 0; i < channels->settings->count; i++)
         watched = channel_begin(channels->settings->channels[i]) || watched;
-    }
     graph_begin(channels->graph);
     return watched;
 }
@@ -178,21 +171,28 @@ int channels_run(struct channels *channels, struct frame *frame, struct error *e
 {
     int r = run_on_gpu(channels, frame, error);
 
-    if (!r) {
+    if (!r)
         r = run_made_by(channels, CHANNEL_MAKER_CPU, frame, error);
-    }
-    if (!r) {
+    if (!r)
         r = run_made_by(channels, CHANNEL_MAKER_NONE, frame, error);
-    }
     tell_complaints(channels);
     return r;
 }
 
+void channels_wait_for_room(struct channels *channels, int64_t deadline_ns)
+{
+    int64_t latest_ns = clock_now_ns() + ROOM_TIMEOUT_NS;
+
+    if (latest_ns < deadline_ns)
+        deadline_ns = latest_ns;
+    for (size_t i = 0; i < channels->settings->count; i++)
+        channel_wait_for_room(channels->settings->channels[i], deadline_ns);
+}
+
 void channels_run_slate(struct channels *channels, int64_t seconds)
 {
-    for (size_t i = 0; i < channels->settings->count; i++) {
+    for (size_t i = 0; i < channels->settings->count; i++)
         channel_run_slate(channels->settings->channels[i], seconds);
-    }
 }
 
 // Going over to other settings
@@ -215,20 +215,17 @@ static void make_encoders(struct channels *channels)
         struct error *error = &channels->next_error;
         int r = channel_wants_encoder(channel) ? channel_stage_encoder(channel, error) : 0;
 
-        if (r && !repairs && !is_without_encoder(channel)) {
+        if (r && !repairs && !is_without_encoder(channel))
             channels->next_result = name_view(next, i, r, error);
-        }
     }
 }
 
 static void do_work(struct channels *channels)
 {
-    for (size_t i = 0; channels->left && i < channels->left->count; i++) {
+    for (size_t i = 0; channels->left && i < channels->left->count; i++)
         channel_end_old_encoder(channels->left->channels[i]);
-    }
-    if (channels->next) {
+    if (channels->next)
         make_encoders(channels);
-    }
 }
 
 static void *run_work(void *context)
@@ -268,9 +265,8 @@ static void wait_for_work(struct channels *channels)
 
 bool channels_are_idle(struct channels *channels)
 {
-    if (channels->working) {
+    if (channels->working)
         return false;
-    }
     wait_for_work(channels);
     return true;
 }
@@ -280,20 +276,17 @@ static void let_go(struct channels *channels, struct settings *left)
 {
     bool leaves_encoders = false;
 
-    for (size_t i = 0; i < left->count; i++) {
+    for (size_t i = 0; i < left->count; i++)
         leaves_encoders |= channel_has_old_encoder(left->channels[i]);
-    }
     channels->left = left;
-    if (leaves_encoders) {
+    if (leaves_encoders)
         begin_work(channels);
-    }
 }
 
 static void abort_all(const struct settings *next)
 {
-    for (size_t i = 0; i < next->count; i++) {
+    for (size_t i = 0; i < next->count; i++)
         channel_abort(next->channels[i]);
-    }
 }
 
 int channels_begin_settings(struct channels *channels, struct settings *next,
@@ -313,9 +306,8 @@ int channels_begin_settings(struct channels *channels, struct settings *next,
     }
     channels->next = next;
     channels->next_result = 0;
-    if (wants_encoders) {
+    if (wants_encoders)
         begin_work(channels);
-    }
     return 0;
 }
 
@@ -324,9 +316,8 @@ void channels_begin_repair(struct channels *channels, const struct channel_setup
     const struct settings *settings = channels->settings;
     bool any = false;
 
-    for (size_t i = 0; i < settings->count; i++) {
+    for (size_t i = 0; i < settings->count; i++)
         any |= channel_stage_repair(settings->channels[i], setup);
-    }
     if (any) {
         channels->next = settings_ref(channels->settings);
         channels->next_result = 0;
@@ -338,16 +329,14 @@ static void commit(struct channels *channels, struct settings *next)
 {
     const struct settings *before = channels->settings;
 
-    for (size_t i = 0; i < next->count; i++) {
+    for (size_t i = 0; i < next->count; i++)
         channel_commit(next->channels[i]);
-    }
     channels->settings = next;
     for (size_t i = 0; i < before->count; i++) {
         struct channel *channel = before->channels[i];
 
-        if (settings_find(next, channel_number(channel)) != channel) {
+        if (settings_find(next, channel_number(channel)) != channel)
             channel_close(channel);
-        }
     }
     if (channels->gpu &&
         memcmp(before->config->blocks, next->config->blocks, sizeof next->config->blocks) != 0) {
@@ -374,9 +363,8 @@ int channels_end_settings(struct channels *channels, struct error *error)
 void channels_finish(struct channels *channels)
 {
     wait_for_work(channels);
-    if (channels->next) {
+    if (channels->next)
         abort_all(channels->next);
-    }
     settings_unref(TAKE(channels->next));
     settings_unref(TAKE(channels->settings));
 }
@@ -384,9 +372,8 @@ void channels_finish(struct channels *channels)
 bool channels_are_watched(const struct channels *channels)
 {
     for (size_t i = 0; i < channels->settings->count; i++) {
-        if (channel_is_watched(channels->settings->channels[i])) {
+        if (channel_is_watched(channels->settings->channels[i]))
             return true;
-        }
     }
     return false;
 }

@@ -48,6 +48,9 @@ bool channels_begin(struct channels *channels);
 // and last those that hand the frame itself to an encoder. So the frame changes sides once each
 // way, and no encoder reads a frame that belongs to the GPU.
 int channels_run(struct channels *channels, struct frame *frame, struct error *error);
+// Waits until no picture waits for an encoder, at most 100 ms, and at most until `deadline_ns` of
+// CLOCK_MONOTONIC.
+void channels_wait_for_room(struct channels *channels, int64_t deadline_ns);
 void channels_run_slate(struct channels *channels, int64_t seconds);
 
 // Whether no thread makes or ends encoders; if one does, it wakes the lane when it is done.
@@ -57,7 +60,7 @@ bool channels_are_idle(struct channels *channels);
 int channels_begin_settings(struct channels *channels, struct settings *next,
                             const struct channel_setup *setup, struct error *error);
 // The same with the settings that are in force, for views whose encoder has failed, if there are
-// any. What then still has no encoder goes on without.
+// any. Views whose encoder fails again stay without one.
 void channels_begin_repair(struct channels *channels, const struct channel_setup *setup);
 // When that is done: puts `next` in force from the next frame on, or drops it and returns why. A
 // message about block sizes is logged once, however many views it concerns.

@@ -4,6 +4,7 @@
 
 #include "daemon/camera/compute.h"
 
+#include "board/board.h"
 #include "daemon/common/log.h"
 #include "kernels/selftest/gpu_selftest.h"
 
@@ -19,12 +20,12 @@
 struct compute_gpu {
     struct gpu *gpu;
     struct gpu_memory *memory;
-    struct gpu_surfaces *surfaces; // for pictures that go to an encoder; NULL: there are none
+    struct gpu_surfaces *surfaces; // for a sensor's pictures and an encoder's; NULL: there are none
 };
 
 struct compute {
     const struct config *config; // borrowed
-    bool has_encoder;
+    bool is_jetson;              // so that a GPU is there
     void (*changed)(void *context);
     void *context;
     pthread_t thread;
@@ -36,6 +37,7 @@ struct compute {
     bool opening, expected;
     bool decided, on_gpu;
     bool may_return;             // the CPU computes for a reason that may pass
+    bool is_refused;             // the service may not open the GPU's devices
     int64_t on_gpu_ns;           // when the GPU was taken last
     char cpu_reason[256];        // why the CPU computed last
     enum config_backend backend; // as wished for
@@ -65,9 +67,8 @@ static int find_gpu(enum config_memory wanted, struct error *error, struct error
 {
     int r = gpu_new(error, &found->gpu);
 
-    if (!r) {
+    if (!r)
         r = gpu_selftest_start(found->gpu, error);
-    }
     if (!r) {
         r = gpu_memory_new(found->gpu, wanted, passed_over, &found->memory);
         *error = *passed_over;
@@ -98,20 +99,20 @@ static void finish_gpu(struct compute_gpu *found)
 // look at it.
 static int priority_of(enum config_backend backend, int code)
 {
-    if (backend == CONFIG_BACKEND_CUDA || code == -EBADMSG) {
+    if (backend == CONFIG_BACKEND_CUDA || code == -EBADMSG)
         return LOG_WARNING;
-    }
     return backend == CONFIG_BACKEND_CPU || code == -ENODEV || !code ? LOG_INFO : LOG_NOTICE;
 }
 
-// Whether the GPU may work when it is tried again. Memory may be freed, and a slow driver may
-// answer at last. A driver that is missing or too old stays so, a GPU that computes wrongly is not
-// trusted again, and one that is lost needs another process.
-static bool may_return(int code)
+// Whether the GPU may work when it is tried again. Memory may be freed, a slow driver may answer at
+// last, and a Jetson's GPU may get its devices late. A driver that is missing or too old stays so,
+// a GPU that computes wrongly is not trusted again, and one that is lost needs another process.
+static bool may_return(const struct compute *compute, int code)
 {
     switch (code) {
-    case 0:
     case -ENODEV:
+        return compute->is_jetson;
+    case 0:
     case -ENOSYS:
     case -ENOTSUP:
     case -EINVAL:
@@ -123,16 +124,15 @@ static bool may_return(int code)
     }
 }
 
-int compute_new(const struct config *config, bool has_encoder, void (*changed)(void *context),
+int compute_new(const struct config *config, bool is_jetson, void (*changed)(void *context),
                 void *context, struct compute **ret_compute)
 {
     struct compute *compute = calloc(1, sizeof *compute);
 
-    if (!compute) {
+    if (!compute)
         return -ENOMEM;
-    }
     compute->config = config;
-    compute->has_encoder = has_encoder;
+    compute->is_jetson = is_jetson;
     compute->changed = changed;
     compute->context = context;
     compute->backend = config->backend;
@@ -144,12 +144,10 @@ int compute_new(const struct config *config, bool has_encoder, void (*changed)(v
 
 void compute_free(struct compute *compute)
 {
-    if (!compute) {
+    if (!compute)
         return;
-    }
-    if (compute->started) {
+    if (compute->started)
         pthread_join(compute->thread, NULL);
-    }
     finish_gpu(&compute->found);
     pthread_cond_destroy(&compute->idle);
     pthread_mutex_destroy(&compute->lock);
@@ -178,7 +176,7 @@ static bool set_cpu(struct compute *compute, int code, const char *reason)
 
     compute->decided = true;
     compute->on_gpu = false;
-    compute->may_return = may_return(code);
+    compute->may_return = may_return(compute, code);
     compute->expected = false;
     snprintf(compute->backend_text, sizeof compute->backend_text, "CPU");
     snprintf(compute->gpu_text, sizeof compute->gpu_text, "%s", reason);
@@ -208,12 +206,10 @@ static void use_cpu(struct compute *compute, bool opening, int code, const char 
     bool changed = (!opening || compute->expected) && set_cpu(compute, code, reason);
     enum config_backend backend = compute->backend;
     pthread_mutex_unlock(&compute->lock);
-    if (changed && news) {
+    if (changed && news)
         tell_cpu(compute, backend, code, reason);
-    }
-    if (changed) {
+    if (changed)
         tell_changed(compute);
-    }
 }
 
 // Logs which GPU computes, once, and each kind of memory that was passed over.
@@ -283,11 +279,25 @@ static void keep_lost(struct compute *compute, struct compute_gpu *found)
     *found = (struct compute_gpu){0};
 }
 
+// Adds to the reason why a GPU could not be opened that its devices are refused, if they are.
+static void note_refusal(struct compute *compute, struct error *error)
+{
+    char node[BOARD_NODE_SIZE];
+    const struct error why = *error;
+    bool refused = board_find_refused("", node);
+
+    if (refused)
+        error_set(error, -EPERM, "%.300s: this service may not open %s", why.text, node);
+    pthread_mutex_lock(&compute->lock);
+    compute->is_refused = refused;
+    pthread_mutex_unlock(&compute->lock);
+}
+
 static enum config_memory first_memory(const struct compute *compute)
 {
     enum config_memory memory = compute->config->memory;
 
-    return memory == CONFIG_MEMORY_AUTO && compute->has_encoder ? CONFIG_MEMORY_NVMM : memory;
+    return memory == CONFIG_MEMORY_AUTO && compute->is_jetson ? CONFIG_MEMORY_NVMM : memory;
 }
 
 static void *open_gpu(void *context)
@@ -303,11 +313,11 @@ static void *open_gpu(void *context)
         keep_lost(compute, &found);
     }
     if (r) {
+        note_refusal(compute, &error);
         use_cpu(compute, true, r, error.text);
     }
-    if (r || !take_gpu(compute, &found, passed_over.text)) {
+    if (r || !take_gpu(compute, &found, passed_over.text))
         finish_gpu(&found);
-    }
     pthread_mutex_lock(&compute->lock);
     compute->opening = false;
     pthread_cond_broadcast(&compute->idle);
@@ -317,9 +327,8 @@ static void *open_gpu(void *context)
 
 static void begin_opening(struct compute *compute, enum config_backend backend)
 {
-    if (compute->started) {
+    if (compute->started)
         pthread_join(compute->thread, NULL);
-    }
     pthread_mutex_lock(&compute->lock);
     compute->backend = backend;
     compute->opening = compute->expected = true;
@@ -340,11 +349,10 @@ static void begin_opening(struct compute *compute, enum config_backend backend)
 
 void compute_start(struct compute *compute)
 {
-    if (compute->config->backend == CONFIG_BACKEND_CPU) {
+    if (compute->config->backend == CONFIG_BACKEND_CPU)
         use_cpu(compute, false, 0, "backend = \"cpu\"");
-    } else {
+    else
         compute_try(compute, compute->config->backend);
-    }
 }
 
 void compute_try(struct compute *compute, enum config_backend backend)
@@ -352,18 +360,16 @@ void compute_try(struct compute *compute, enum config_backend backend)
     pthread_mutex_lock(&compute->lock);
     bool busy = compute->opening || compute->on_gpu, there = compute->found.gpu && !busy;
     bool lost = there && gpu_is_lost(compute->found.gpu);
-    if (there && !lost) {
+    if (there && !lost)
         set_gpu(compute);
-    }
     pthread_mutex_unlock(&compute->lock);
 
-    if (there && !lost) {
+    if (there && !lost)
         tell_changed(compute);
-    } else if (!busy && !there && compute->config->memory == CONFIG_MEMORY_HOST) {
+    else if (!busy && !there && compute->config->memory == CONFIG_MEMORY_HOST)
         use_cpu(compute, false, 0, "memory = \"host\" is not for a GPU");
-    } else if (!busy && !there) {
+    else if (!busy && !there)
         begin_opening(compute, backend);
-    }
 }
 
 int compute_wait(struct compute *compute, int64_t deadline_ns)
@@ -373,9 +379,8 @@ int compute_wait(struct compute *compute, int64_t deadline_ns)
     int r = 0;
 
     pthread_mutex_lock(&compute->lock);
-    while (compute->opening && !r) {
+    while (compute->opening && !r)
         r = -pthread_cond_timedwait(&compute->idle, &compute->lock, &deadline);
-    }
     pthread_mutex_unlock(&compute->lock);
     return r;
 }
@@ -385,9 +390,8 @@ bool compute_ask(struct compute *compute, int64_t now_ns, struct compute_means *
     pthread_mutex_lock(&compute->lock);
     bool late = compute->expected && now_ns >= compute->deadline_ns;
     pthread_mutex_unlock(&compute->lock);
-    if (late) {
+    if (late)
         use_cpu(compute, true, -ETIMEDOUT, "the GPU driver did not answer within 10 s");
-    }
 
     pthread_mutex_lock(&compute->lock);
     bool decided = compute->decided;
@@ -415,19 +419,15 @@ int compute_blame(struct compute *compute, int code, bool preparing, struct erro
     struct error error = *why, allocation = {0};
     int failed = gpu_memory_take_failure(found->memory, &allocation);
 
-    if (failed) {
+    if (failed)
         error_set(why, failed, "%.300s: %.200s", error.text, allocation.text);
-    }
-    if (code == -ENOTRECOVERABLE || gpu_wait(found->gpu, clock_now_ns() + GPU_CHECK_NS, why)) {
+    if (code == -ENOTRECOVERABLE || gpu_wait(found->gpu, clock_now_ns() + GPU_CHECK_NS, why))
         return -ENOTRECOVERABLE;
-    }
-    if (!preparing && !failed) {
+    if (!preparing && !failed)
         return 0;
-    }
     code = failed ? failed : code;
-    if (code == -ENOMEM) {
+    if (code == -ENOMEM)
         error_prefix(why, code, "the GPU is out of memory");
-    }
     compute_give_up(compute, code, why);
     return code;
 }
@@ -455,5 +455,6 @@ void compute_describe(struct compute *compute, struct link_telemetry *telemetry)
     memcpy(telemetry->backend, compute->backend_text, sizeof telemetry->backend);
     memcpy(telemetry->gpu, compute->gpu_text, sizeof telemetry->gpu);
     telemetry->gpu_may_return = !compute->on_gpu && compute->may_return;
+    telemetry->gpu_is_refused = !compute->on_gpu && compute->is_refused;
     pthread_mutex_unlock(&compute->lock);
 }

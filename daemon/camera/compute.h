@@ -1,4 +1,4 @@
-// What computes a camera's views: the GPU where one works, else the CPU.
+// The means to compute a camera's views: the GPU where one works, else the CPU.
 //
 // A driver may take seconds to open, or never answer, so it is opened in a thread of its own: what
 // that thread brings counts when it comes within 10 s. Each decision is told in the log once, with
@@ -18,18 +18,18 @@
 
 struct compute;
 
-// What source and views are made with. All belong to the compute and live as long as it does.
+// Means that source and views are made with. All belong to the compute and live as long as it does.
 struct compute_means {
     struct gpu *gpu;           // NULL: the CPU computes
     struct gpu_memory *memory; // of the allocator; NULL with the CPU
     const struct frame_allocator *allocator;
-    struct gpu_surfaces *surfaces; // for pictures that go to an encoder; NULL: of the allocator
+    struct gpu_surfaces *surfaces; // for a sensor's pictures and an encoder's; NULL: the allocator
 };
 
-// `config` is of one camera, says what is wished for, and outlives the result; `has_encoder`: the
-// board has one that takes NVMM, so that this is the first memory of "auto". `changed` is called in
+// `config` is of one camera, says what is wished for, and outlives the result; `is_jetson`: the
+// board has NVMM, which is then the first memory of "auto". `changed` is called in
 // any thread, without locks held, when there is something new to ask for. -ENOMEM.
-int compute_new(const struct config *config, bool has_encoder, void (*changed)(void *context),
+int compute_new(const struct config *config, bool is_jetson, void (*changed)(void *context),
                 void *context, struct compute **ret_compute);
 // Only when compute_wait() has said 0, or nothing was started. Every frame pool made with its
 // allocator is gone. Takes NULL.
@@ -60,5 +60,5 @@ void compute_lose(struct compute *compute, const char *reason);
 // opened. The process then has to end without the driver's exit handlers.
 bool compute_has_lost(struct compute *compute);
 
-// Fills in `backend`, `gpu` and `gpu_may_return`. Any thread.
+// Fills in `backend`, `gpu`, `gpu_may_return` and `gpu_is_refused`. Any thread.
 void compute_describe(struct compute *compute, struct link_telemetry *telemetry);

@@ -9,12 +9,18 @@
 
 #include "daemon/common/annex_b.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #define STANDING_NS NS_PER_S // a queue that is never empty for so long only adds delay
+// Nor is one waited for that had frames waiting each time for so long: longer than a burst.
+#define BEHIND_NS (3 * NS_PER_S)
 #define TRIAL_UNITS 2
+#define TRIAL_SEQUENCE UINT64_MAX
+#define TRIAL_FRAMES 30 // that an encoder has for its two key frames
 #define LIVES_MAX 32
 #define TRIAL_TIMEOUT_S 8 // while other encoders begin as well, on a busy machine
 
@@ -58,9 +64,11 @@ struct encoder {
     struct encoder_job jobs[ENCODER_QUEUE_LENGTH];
     unsigned job_count;
     int64_t empty_ns;   // when the queue was last seen empty
+    int64_t kept_up_ns; // when nothing waited as encoder_wait_for_room() was called
     struct lives lives; // of the frames inside the element
     struct governor governor;
     unsigned units; // access units handed out
+    unsigned tried; // that came out of the trial's frames
     bool stopping, failed;
 };
 
@@ -94,17 +102,17 @@ static bool end_life(struct lives *lives, int64_t pts_ns, struct link_access_uni
 static void hand_out(struct encoder *encoder, struct encoder_unit *unit)
 {
     encoder_watch_take(&encoder->watch);
-    unit->trial = encoder->units < TRIAL_UNITS; // written by this thread only
-    if (unit->trial && !unit->life.key_frame) {
-        return; // an encoder that makes no key frame when it is told to fails its trial
-    }
+    unit->trial = unit->life.sequence == TRIAL_SEQUENCE;
+    // The count is written by this thread only.
+    bool counts = !unit->trial || (unit->life.key_frame && encoder->units < TRIAL_UNITS);
+
     pthread_mutex_lock(&encoder->output_lock);
-    if (!encoder->muted) {
+    if (counts && !encoder->muted)
         encoder->output(encoder->context, unit);
-    }
     pthread_mutex_unlock(&encoder->output_lock);
     pthread_mutex_lock(&encoder->lock);
-    encoder->units++;
+    encoder->units += counts;
+    encoder->tried += unit->trial;
     pthread_cond_broadcast(&encoder->changed);
     pthread_mutex_unlock(&encoder->lock);
 }
@@ -134,9 +142,8 @@ static GstFlowReturn encode(struct encoder *encoder, struct encoder_job *job)
 {
     int64_t pts_ns = job->life.captured_ns;
 
-    if (pts_ns <= encoder->last_pts_ns) {
+    if (pts_ns <= encoder->last_pts_ns)
         pts_ns = encoder->last_pts_ns + 1;
-    }
     encoder->last_pts_ns = pts_ns;
     int64_t start_ns = clock_now_ns();
     pthread_mutex_lock(&encoder->lock);
@@ -166,9 +173,8 @@ static GstFlowReturn encode(struct encoder *encoder, struct encoder_job *job)
 static bool take_job(struct encoder *encoder, struct encoder_job *ret_job)
 {
     pthread_mutex_lock(&encoder->lock);
-    while (!encoder->job_count && !encoder->stopping) {
+    while (!encoder->job_count && !encoder->stopping)
         pthread_cond_wait(&encoder->changed, &encoder->lock);
-    }
     bool taken = !encoder->stopping;
     if (taken) {
         *ret_job = encoder->jobs[0];
@@ -180,6 +186,7 @@ static bool take_job(struct encoder *encoder, struct encoder_job *ret_job)
         encoder->since_key = ret_job->key_frame ? 0 : encoder->since_key;
         encoder->job_count--;
         memmove(encoder->jobs, encoder->jobs + 1, encoder->job_count * sizeof encoder->jobs[0]);
+        pthread_cond_broadcast(&encoder->changed);
     }
     pthread_mutex_unlock(&encoder->lock);
     return taken;
@@ -223,12 +230,10 @@ static unsigned count_surplus(struct encoder *encoder)
 {
     int64_t now = clock_now_ns();
 
-    if (!encoder->job_count) {
+    if (!encoder->job_count)
         encoder->empty_ns = now;
-    }
-    if (now - encoder->empty_ns > STANDING_NS) {
+    if (now - encoder->empty_ns > STANDING_NS)
         return encoder->job_count;
-    }
     return encoder->job_count == ENCODER_QUEUE_LENGTH;
 }
 
@@ -252,35 +257,70 @@ int encoder_push(struct encoder *encoder, struct frame *frame, const struct link
     }
     pthread_mutex_unlock(&encoder->lock);
     pthread_cond_broadcast(&encoder->changed); // without the lock, which its thread wants next
-    for (unsigned i = 0; i < gone_count; i++) {
+    for (unsigned i = 0; i < gone_count; i++)
         frame_unref(gone[i]);
-    }
     return failed ? -EPIPE : (int)gone_count + !taken;
 }
 
-// Two key frames must come out in time. Consecutive ones, so that their idr_pic_id differs.
+void encoder_wait_for_room(struct encoder *encoder, int64_t deadline_ns)
+{
+    struct timespec until = {deadline_ns / NS_PER_S, deadline_ns % NS_PER_S};
+    int64_t now_ns = clock_now_ns();
+
+    pthread_mutex_lock(&encoder->lock);
+    if (!encoder->job_count)
+        encoder->kept_up_ns = now_ns;
+    while (encoder->job_count && !encoder->failed && now_ns - encoder->kept_up_ns < BEHIND_NS &&
+           pthread_cond_timedwait(&encoder->changed, &encoder->lock, &until) == 0) {
+        continue;
+    }
+    pthread_mutex_unlock(&encoder->lock);
+}
+
+// Pushes the trial's picture once more, as a key frame, and waits for one unit more than `before`,
+// for a second at most.
+static void try_frame(struct encoder *encoder, struct frame *trial, unsigned before)
+{
+    struct link_access_unit life = {.slate = 1, .sequence = TRIAL_SEQUENCE};
+    struct timespec deadline;
+    int r = 0;
+
+    clock_gettime(CLOCK_MONOTONIC, &deadline);
+    deadline.tv_sec += 1;
+    life.captured_ns = life.grabbed_ns = life.computed_ns = clock_now_ns();
+    encoder_push(encoder, trial, &life, true);
+    pthread_mutex_lock(&encoder->lock);
+    while (!r && !encoder->failed && encoder->tried == before)
+        r = pthread_cond_timedwait(&encoder->changed, &encoder->lock, &deadline);
+    pthread_mutex_unlock(&encoder->lock);
+}
+
+// Two key frames must come out in time. Consecutive ones, so that their idr_pic_id differs. A
+// Jetson's encoder spends an order for a key frame on one of the frames in its queue, so the next
+// frame goes in when one has come out.
 static int try_encode(struct encoder *encoder, struct frame *trial, struct error *error)
 {
-    struct link_access_unit life = {.slate = 1};
-    struct timespec deadline;
+    int64_t end_ns = clock_now_ns() + TRIAL_TIMEOUT_S * NS_PER_S;
+    bool done = false, failed = false;
+    unsigned tried = 0;
 
-    for (unsigned i = 0; i < TRIAL_UNITS; i++) {
-        life.captured_ns = life.grabbed_ns = life.computed_ns = clock_now_ns();
-        encoder_push(encoder, trial, &life, true);
+    for (unsigned i = 0; i < TRIAL_FRAMES && clock_now_ns() < end_ns && !done && !failed; i++) {
+        try_frame(encoder, trial, tried);
+        pthread_mutex_lock(&encoder->lock);
+        done = encoder->units >= TRIAL_UNITS;
+        failed = encoder->failed;
+        tried = encoder->tried;
+        pthread_mutex_unlock(&encoder->lock);
     }
-    clock_gettime(CLOCK_MONOTONIC, &deadline);
-    deadline.tv_sec += TRIAL_TIMEOUT_S;
-    int r = 0;
-    pthread_mutex_lock(&encoder->lock);
-    while (!r && !encoder->failed && encoder->units < TRIAL_UNITS) {
-        r = pthread_cond_timedwait(&encoder->changed, &encoder->lock, &deadline);
-    }
-    bool done = encoder->units >= TRIAL_UNITS, silent = !encoder->units && !encoder->failed;
-    pthread_mutex_unlock(&encoder->lock);
-    if (!done) {
-        encoder_pipeline_error(&encoder->pipeline, error, "encodes nothing");
-    }
-    return done ? 0 : silent ? -ETIMEDOUT : -ENOSYS;
+    if (done)
+        return 0;
+    bool silent = tried == 0 && !failed;
+
+    encoder_pipeline_error(&encoder->pipeline, error,
+                           silent   ? "encodes nothing"
+                           : failed ? "stops without a reason"
+                                    : "makes no key frame when it is told to");
+    return silent ? -ETIMEDOUT : -ENOSYS;
 }
 
 // Of what can be given up: nothing scales what a Jetson's encoder gets, and JPEGs.
@@ -293,8 +333,8 @@ static enum config_governor order_of(const struct encoder_pipeline *pipeline,
 }
 
 // Makes an encoder of this element, whose frames go this way, and has it encode `trial`. -ENOSYS,
-// -ETIMEDOUT (it took the trial and nothing came out), -ENOMEM, -EAGAIN, with the reason in
-// `error`.
+// -ENOENT (GStreamer has no such element), -ETIMEDOUT (it took the trial and nothing came out),
+// -ENOMEM, -EAGAIN, with the reason in `error`.
 static int open_encoder(const struct encoder_element *element, const struct encoder_way *way,
                         const struct encoder_settings *settings, struct frame *trial,
                         struct encoder_watches *watches, encoder_output *output, void *context,
@@ -302,9 +342,8 @@ static int open_encoder(const struct encoder_element *element, const struct enco
 {
     struct encoder *encoder = calloc(1, sizeof *encoder);
 
-    if (!encoder) {
+    if (!encoder)
         return error_set(error, -ENOMEM, "out of memory");
-    }
     encoder->settings = *settings;
     encoder->watch.element = element->id;
     encoder->watches = watches;
@@ -328,13 +367,11 @@ static int open_encoder(const struct encoder_element *element, const struct enco
                                   error);
     encoder_watch_leave(&encoder->watch);
     governor_init(&encoder->governor, order_of(&encoder->pipeline, settings));
-    if (!r) {
+    if (!r)
         encoder->thread_started = !pthread_create(&encoder->thread, NULL, encoder_thread, encoder);
-    }
     pthread_setname_np(pthread_self(), name);
-    if (!r) {
+    if (!r)
         r = encoder->thread_started ? try_encode(encoder, trial, error) : -EAGAIN;
-    }
     if (r) {
         encoder_free(encoder);
         return r;
@@ -343,29 +380,35 @@ static int open_encoder(const struct encoder_element *element, const struct enco
     return 0;
 }
 
-static void add_reason(struct error *reasons, const char *element, const char *how,
-                       const char *reason)
-{
-    struct error before = *reasons;
+// The search: element by element, of each the ways into it, best first. An element that hung
+// before, or was silent on trial, comes last: it may have been the machine that was slow.
 
-    error_set(reasons, -ENOSYS, "%s%s%s%s: %s", before.text, before.text[0] ? "; " : "", element,
-              how, reason);
-}
-
-// The search: element by element, of each the ways into it, best first. What hung before, or was
-// silent on trial, comes last: it may have been the machine that was slow.
-
-// What encoder_new() is told, and what it finds.
+// The arguments of encoder_new(), and what it finds.
 struct search {
     const struct encoder_settings *settings;
     struct frame *trial;
     struct encoder_watches *watches;
     encoder_output *output;
     void *context;
-    unsigned last;            // elements to be tried last, a bit for each
-    struct error reasons;     // why those before do not work
-    struct error passed_over; // those of them that take surfaces as they are
+    unsigned last;                 // elements to be tried last, a bit for each
+    struct encoder_trials *trials; // those that failed
 };
+
+// Keeps why an element is passed over; `code` is -ENOENT where GStreamer has none.
+static void add_trial(struct search *search, const struct encoder_element *element, const char *how,
+                      int code, int64_t took_ns, const char *reason)
+{
+    struct encoder_trials *trials = search->trials;
+    struct link_trial *trial = &trials->list[trials->count];
+
+    assert(trials->count < LINK_TRIALS_MAX);
+    trials->count++;
+    *trial = (struct link_trial){.element = element->id,
+                                 .missing = code == -ENOENT,
+                                 .took_ms = (uint32_t)((took_ns + NS_PER_MS - 1) / NS_PER_MS)};
+    snprintf(trial->encoder, sizeof trial->encoder, "%s%s", element->name, how);
+    snprintf(trial->reason, sizeof trial->reason, "%s", reason);
+}
 
 // Tries the ways into an element, best first.
 static int search_ways(struct search *search, const struct encoder_element *element,
@@ -377,23 +420,18 @@ static int search_ways(struct search *search, const struct encoder_element *elem
         const struct encoder_way *way = &element->ways[i];
         struct error reason = {0};
 
-        if (way->surfaces && !search->settings->surfaces) {
+        if (way->surfaces && !search->settings->surfaces)
             continue;
-        }
+        int64_t start_ns = clock_now_ns();
         int r = open_encoder(element, way, search->settings, search->trial, search->watches,
                              search->output, search->context, &reason, ret_encoder);
-        if (r == 0) {
+        if (r == 0)
             return 0;
-        }
         silent |= r == -ETIMEDOUT;
-        add_reason(&search->reasons, element->name, way->how, reason.text);
-        if (way->surfaces) {
-            add_reason(&search->passed_over, element->name, way->how, reason.text);
-        }
+        add_trial(search, element, way->how, r, clock_now_ns() - start_ns, reason.text);
     }
-    if (silent && search->watches) { // the next view need not wait for it as well
+    if (silent && search->watches) // the next view need not wait for it as well
         search->watches->passed_over |= 1U << element->id;
-    }
     return -ENOSYS;
 }
 
@@ -410,20 +448,32 @@ static int search_elements(struct search *search, bool last, struct encoder **re
             (search->last >> element->id & 1) != last) {
             continue;
         }
-        if (settings->failed >> element->id & 1) {
-            add_reason(&search->reasons, element->name, "", "it failed twice while it encoded");
-        } else if (any && settings->without >> element->id & 1) {
-            add_reason(&search->reasons, element->name, "", "this board has no such hardware");
-        } else if (search_ways(search, element, ret_encoder) == 0) {
+        if (settings->failed >> element->id & 1)
+            add_trial(search, element, "", 0, 0, "it failed twice while it encoded");
+        else if (any && settings->without >> element->id & 1)
+            add_trial(search, element, "", 0, 0, "this board has no such hardware");
+        else if (search_ways(search, element, ret_encoder) == 0)
             return 0;
-        }
+    }
+    return -ENOSYS;
+}
+
+static int say_none(const struct encoder_trials *trials, struct error *error)
+{
+    error_set(error, -ENOSYS, "no encoder works");
+    for (unsigned i = 0; i < trials->count; i++) {
+        const struct error before = *error;
+
+        error_set(error, -ENOSYS, "%s; %s: %s", before.text, trials->list[i].encoder,
+                  trials->list[i].reason);
     }
     return -ENOSYS;
 }
 
 int encoder_new(const struct encoder_settings *settings, struct frame *trial,
                 struct encoder_watches *watches, encoder_output *output, void *context,
-                struct error *error, struct encoder **ret_encoder)
+                struct encoder_trials *ret_trials, struct error *error,
+                struct encoder **ret_encoder)
 {
     struct search search = {.settings = settings,
                             .trial = trial,
@@ -431,37 +481,32 @@ int encoder_new(const struct encoder_settings *settings, struct frame *trial,
                             .output = output,
                             .context = context,
                             .last = watches ? watches->passed_over : 0,
-                            .reasons = {"no encoder works"}};
+                            .trials = ret_trials};
 
-    if (search_elements(&search, false, ret_encoder) < 0 &&
-        search_elements(&search, true, ret_encoder) < 0) {
-        return error_set(error, -ENOSYS, "%s", search.reasons.text);
+    *ret_trials = (struct encoder_trials){0};
+    if (search_elements(&search, false, ret_encoder) == 0 ||
+        search_elements(&search, true, ret_encoder) == 0) {
+        return 0;
     }
-    if (search.passed_over.text[0]) {
-        *error = search.passed_over;
-    }
-    return 0;
+    return say_none(ret_trials, error);
 }
 
 void encoder_free(struct encoder *encoder)
 {
-    if (!encoder) {
+    if (!encoder)
         return;
-    }
     pthread_mutex_lock(&encoder->lock);
     encoder->stopping = true;
     pthread_cond_broadcast(&encoder->changed);
     pthread_mutex_unlock(&encoder->lock);
     encoder_watch_enter(&encoder->watch);
     encoder_pipeline_stop(&encoder->pipeline);
-    if (encoder->thread_started) {
+    if (encoder->thread_started)
         pthread_join(encoder->thread, NULL);
-    }
     encoder_pipeline_finish(&encoder->pipeline);
     encoder_watches_remove(encoder->watches, &encoder->watch);
-    for (unsigned i = 0; i < encoder->job_count; i++) {
+    for (unsigned i = 0; i < encoder->job_count; i++)
         frame_unref(encoder->jobs[i].frame);
-    }
     pthread_cond_destroy(&encoder->changed);
     pthread_mutex_destroy(&encoder->output_lock);
     pthread_mutex_destroy(&encoder->lock);
@@ -530,9 +575,8 @@ void encoder_count_copies(struct encoder *encoder, struct copies *copies)
     for (unsigned kind = 0; kind < COPY_KIND_COUNT; kind++) {
         bool converts = kind == COPY_ENCODER_CONVERT && (scales || encoder->pipeline.packs);
 
-        for (unsigned count = converts ? 1 : way->copies[kind]; count > 0; count--) {
+        for (unsigned count = converts ? 1 : way->copies[kind]; count > 0; count--)
             copies_count(copies, kind);
-        }
     }
 }
 

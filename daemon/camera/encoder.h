@@ -34,17 +34,25 @@ struct encoder_unit {
     bool trial; // one of the trial's two key frames
 };
 
+// The encoders that encoder_new() passed over, in the order in which it would rather have taken
+// them.
+struct encoder_trials {
+    unsigned count;
+    struct link_trial list[LINK_TRIALS_MAX];
+};
+
 // Called in one of the encoder's threads, in order.
 typedef void encoder_output(void *context, const struct encoder_unit *unit);
 
 // Makes the first encoder of the wanted element (auto: those of the codec, in the order of
 // encoder_elements.c) that turns `trial` (an NV12 frame of the settings' size) into two key frames
-// within 8 s; `output` gets these first, marked as trial. -ENOSYS when none does: `error` lists
-// each with its reason. With 0 `error` says which ways of taking surfaces do not work, if there are
-// such. `watches` outlive the encoder, and say what auto tries last. NULL: nobody watches it.
+// within 8 s; `output` gets these first, marked as trial. Whatever the result, `ret_trials` has
+// those that were passed over for it. -ENOSYS when none encodes: `error` lists each with its
+// reason. `watches` outlive the encoder, and say what auto tries last. NULL: nobody watches it.
 int encoder_new(const struct encoder_settings *settings, struct frame *trial,
                 struct encoder_watches *watches, encoder_output *output, void *context,
-                struct error *error, struct encoder **ret_encoder);
+                struct encoder_trials *ret_trials, struct error *error,
+                struct encoder **ret_encoder);
 // Stops; frames still queued are not encoded. No output call after it. Takes NULL.
 void encoder_free(struct encoder *encoder);
 
@@ -53,6 +61,11 @@ void encoder_free(struct encoder *encoder);
 // or -EPIPE when the element has failed.
 int encoder_push(struct encoder *encoder, struct frame *frame, const struct link_access_unit *life,
                  bool key_frame);
+
+// Waits until no frame waits to be encoded, or CLOCK_MONOTONIC is past `deadline_ns`. An encoder
+// that has had some waiting at each call for 3 s does not keep up, and is not waited for: its queue
+// drops them.
+void encoder_wait_for_room(struct encoder *encoder, int64_t deadline_ns);
 
 // After this there are no output calls, and frames that are not encoded yet are lost. For an
 // encoder that another thread is going to free, which may take as long as encoding a frame.
@@ -69,7 +82,7 @@ enum config_encoder encoder_element(const struct encoder *encoder);
 const char *encoder_name(const struct encoder *encoder); // "x264enc"
 // Why the element has failed, as GStreamer says.
 void encoder_take_error(struct encoder *encoder, struct error *error);
-// Any thread. What is given up because the element is too slow, "rate 1/2"; "": nothing.
+// Any thread. The reduction because the element is too slow, "rate 1/2"; "": none.
 const char *encoder_governed(struct encoder *encoder);
 // How frames that are surfaces get into the element: " by descriptor", " by transform", or "" where
 // it reads them by the CPU.

@@ -8,6 +8,7 @@
 #include <gst/video/video.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #define KEYFRAME_LONGEST_S 10 // as the schema has it
 // openh264enc fails for good at a picture of more than two thirds of its raw bytes: WelsEncodeNal()
@@ -28,9 +29,8 @@ static void set(GstElement *element, const char *property, const char *format, .
     char value[256];
     va_list arguments;
 
-    if (!g_object_class_find_property(G_OBJECT_GET_CLASS(element), property)) {
+    if (!g_object_class_find_property(G_OBJECT_GET_CLASS(element), property))
         return;
-    }
     va_start(arguments, format);
     vsnprintf(value, sizeof value, format, arguments);
     va_end(arguments);
@@ -85,6 +85,21 @@ static void configure_v4l2(GstElement *encoder, const struct encoder_settings *s
         "controls,video_bitrate=%d,h264_i_frame_period=%u,video_gop_size=%u,"
         "repeat_sequence_header=1,video_b_frames=0",
         settings->bitrate_kbps * 1000, settings->keyframe_frames, settings->keyframe_frames);
+}
+
+// The encoder of a GPU on a card, and of a Thor by CUDA: nvcudah264enc from GStreamer 1.22 on,
+// nvh264enc before. Presets have other names in each, and drivers refuse the older ones.
+static void configure_nvcodec(GstElement *encoder, const struct encoder_settings *settings)
+{
+    set_kilobits_per_second(encoder, settings->bitrate_kbps);
+    set(encoder, "gop-size", "%u", longest_distance(settings));
+    set(encoder, "rate-control", "cbr");
+    set(encoder, "rc-mode", "cbr");
+    set(encoder, "tune", "ultra-low-latency");
+    set(encoder, "zero-reorder-delay", "true");
+    set(encoder, "zerolatency", "true");
+    set(encoder, "b-frames", "0");
+    set(encoder, "bframes", "0");
 }
 
 static void configure_x264(GstElement *encoder, const struct encoder_settings *settings)
@@ -146,6 +161,7 @@ static void configure_x265(GstElement *encoder, const struct encoder_settings *s
     }
 
 #define CONVERTED .copies = {[COPY_ENCODER_CONVERT] = 1}
+#define UPLOADED .copies = {[COPY_ENCODER_UPLOAD] = 1}
 #define ONE_WAY(fragment_, ...)                                                                    \
     {                                                                                              \
         {                                                                                          \
@@ -164,9 +180,20 @@ static const struct encoder_element elements[] = {
      .ways = ONE_WAY(SCALER "v4l2h264enc name=encoder"),
      .configure = configure_v4l2,
      .set_bitrate = set_control},
+    {.id = CONFIG_ENCODER_NVCUDA,
+     .name = "nvcudah264enc",
+     .ways = ONE_WAY(SCALER "nvcudah264enc name=encoder", UPLOADED),
+     .configure = configure_nvcodec,
+     .set_bitrate = set_kilobits_per_second},
+    {.id = CONFIG_ENCODER_NVENC,
+     .name = "nvh264enc",
+     .ways = ONE_WAY(SCALER "nvh264enc name=encoder", UPLOADED),
+     .configure = configure_nvcodec,
+     .set_bitrate = set_kilobits_per_second},
     {.id = CONFIG_ENCODER_X264,
      .name = "x264enc",
      .ways = ONE_WAY(SCALER "x264enc name=encoder ! video/x-h264,profile=constrained-baseline"),
+     .repeats_sets = true,
      .configure = configure_x264,
      .set_bitrate = set_kilobits_per_second},
     {.id = CONFIG_ENCODER_OPENH264,
@@ -259,9 +286,8 @@ static GstBuffer *pack_planes(struct encoder_pipeline *pipeline, const struct fr
     gst_video_info_set_format(&info, GST_VIDEO_FORMAT_NV12, frame->layout.width & ~1U,
                               frame->layout.height & ~1U);
     pipeline->packs = !lies_in(&info, frame);
-    if (!pipeline->packs) {
+    if (!pipeline->packs)
         return planes;
-    }
     GstBuffer *packed = gst_buffer_new_allocate(NULL, GST_VIDEO_INFO_SIZE(&info), NULL);
     if (gst_video_frame_map(&from, &info, planes, GST_MAP_READ)) {
         if (gst_video_frame_map(&to, &info, packed, GST_MAP_WRITE)) {
@@ -271,9 +297,8 @@ static GstBuffer *pack_planes(struct encoder_pipeline *pipeline, const struct fr
         gst_video_frame_unmap(&from);
     }
     gst_buffer_unref(planes);
-    if (!copied) {
+    if (!copied)
         gst_clear_buffer(&packed);
-    }
     return packed;
 }
 
@@ -324,9 +349,8 @@ static GstFlowReturn push_jpeg(struct encoder_pipeline *pipeline, struct frame *
                       &size);
 
     frame_unref(frame);
-    if (r < 0) {
+    if (r < 0)
         return GST_FLOW_ERROR;
-    }
     pipeline->output(pipeline->context, pts_ns, bytes, size);
     return GST_FLOW_OK;
 }
@@ -334,19 +358,16 @@ static GstFlowReturn push_jpeg(struct encoder_pipeline *pipeline, struct frame *
 GstFlowReturn encoder_pipeline_push(struct encoder_pipeline *pipeline, struct frame *frame,
                                     int64_t pts_ns, bool key_frame)
 {
-    if (pipeline->jpeg) {
+    if (pipeline->jpeg)
         return push_jpeg(pipeline, frame, pts_ns);
-    }
     GstBuffer *buffer = wrap_frame(pipeline, frame);
 
     frame_unref(frame);
-    if (!buffer) {
+    if (!buffer)
         return GST_FLOW_ERROR;
-    }
     GST_BUFFER_PTS(buffer) = (GstClockTime)pts_ns;
-    if (key_frame) {
+    if (key_frame)
         force_key_frame(pipeline);
-    }
     return gst_pad_push(pipeline->feed, buffer);
 }
 
@@ -361,9 +382,8 @@ static void feed_begin(struct encoder_pipeline *pipeline, const struct encoder_s
         settings->fps_numerator, settings->fps_denominator, "pixel-aspect-ratio", GST_TYPE_FRACTION,
         1, 1, "interlace-mode", G_TYPE_STRING, "progressive", NULL);
 
-    if (pipeline->way->surfaces) {
+    if (pipeline->way->surfaces)
         gst_caps_set_features(caps, 0, gst_caps_features_new("memory:NVMM", NULL));
-    }
     gst_pad_push_event(pipeline->feed, gst_event_new_stream_start("edged"));
     gst_pad_push_event(pipeline->feed, gst_event_new_caps(caps));
     gst_caps_unref(caps);
@@ -377,9 +397,8 @@ static GstFlowReturn take_sample(GstAppSink *sink, void *context)
     GstSample *sample = gst_app_sink_pull_sample(sink);
     GstMapInfo map;
 
-    if (!sample) {
+    if (!sample)
         return GST_FLOW_EOS;
-    }
     GstBuffer *buffer = gst_sample_get_buffer(sample);
     int64_t pts_ns = (int64_t)gst_segment_to_running_time(gst_sample_get_segment(sample),
                                                           GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
@@ -416,23 +435,28 @@ int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encode
     pipeline->way = way;
     pipeline->output = output;
     pipeline->context = context;
-    if (settings->codec == CONFIG_CODEC_MJPEG) {
+    if (settings->codec == CONFIG_CODEC_MJPEG)
         return init_jpeg(pipeline, settings, error);
-    }
     bool h264 = settings->codec == CONFIG_CODEC_H264;
+    const char *caps = !h264                   ? " ! video/x-h265"
+                       : element->repeats_sets ? "" // its fragment ends in them
+                                               : " ! h264parse config-interval=-1 ! video/x-h264";
 
     snprintf(description, sizeof description,
-             "%s ! %s,stream-format=byte-stream,alignment=au "
+             "%s%s,stream-format=byte-stream,alignment=au "
              "! appsink name=sink sync=false async=false enable-last-sample=false",
-             way->fragment, h264 ? "h264parse config-interval=-1 ! video/x-h264" : "video/x-h265");
+             way->fragment, caps);
     GstElement *bin = gst_parse_bin_from_description(description, TRUE, &failure);
     if (failure) {
-        error_set(error, -ENOSYS, "%s", failure->message);
+        bool missing = g_error_matches(failure, GST_PARSE_ERROR, GST_PARSE_ERROR_NO_SUCH_ELEMENT);
+        bool parser = missing && strstr(failure->message, "h264parse");
+
+        error_set(error, -ENOSYS, "%s%s", failure->message,
+                  parser ? ", which gstreamer1.0-plugins-bad has" : "");
         g_error_free(failure);
-        if (bin) {
+        if (bin)
             gst_object_unref(gst_object_ref_sink(bin));
-        }
-        return -ENOSYS;
+        return missing && !parser ? -ENOENT : -ENOSYS;
     }
     pipeline->pipeline = gst_pipeline_new(NULL);
     gst_bin_add(GST_BIN(pipeline->pipeline), bin);
@@ -442,11 +466,10 @@ int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encode
     GstElement *sink = gst_bin_get_by_name(GST_BIN(bin), "sink");
     gst_app_sink_set_callbacks(GST_APP_SINK(sink), &callbacks, pipeline, NULL);
     GstPad *exit = gst_element_get_static_pad(sink, "sink");
-    if (h264) {
+    if (h264)
         unit_probe_h264(exit, &(struct h264_sps){settings->range, settings->colour, true});
-    } else {
+    else
         unit_probe_h265(exit);
-    }
     gst_object_unref(exit);
     gst_object_unref(sink);
 
@@ -465,9 +488,8 @@ int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encode
 
 void encoder_pipeline_set_bitrate(struct encoder_pipeline *pipeline, int bitrate_kbps)
 {
-    if (pipeline->element->set_bitrate) {
+    if (pipeline->element->set_bitrate)
         pipeline->element->set_bitrate(pipeline->encoder, bitrate_kbps);
-    }
 }
 
 void encoder_pipeline_set_size(struct encoder_pipeline *pipeline, unsigned width, unsigned height)
@@ -505,12 +527,10 @@ int encoder_pipeline_error(struct encoder_pipeline *pipeline, struct error *erro
 
 void encoder_pipeline_stop(struct encoder_pipeline *pipeline)
 {
-    if (pipeline->feed) {
+    if (pipeline->feed)
         gst_pad_set_active(pipeline->feed, FALSE);
-    }
-    if (pipeline->pipeline) {
+    if (pipeline->pipeline)
         gst_element_set_state(pipeline->pipeline, GST_STATE_NULL);
-    }
 }
 
 void encoder_pipeline_finish(struct encoder_pipeline *pipeline)

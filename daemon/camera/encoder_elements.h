@@ -15,7 +15,7 @@
 
 struct jpeg;
 
-// What an encoder is made for.
+// The settings of an encoder.
 struct encoder_settings {
     uint32_t width, height; // pixels
     // Both signalled in the SPS.
@@ -46,6 +46,9 @@ struct encoder_element {
     enum config_encoder id;
     const char *name;
     struct encoder_way ways[ENCODER_WAYS_MAX]; // best first
+    // Its H.264 has the parameter sets in front of each IDR picture and needs no parser; its
+    // fragments end in caps of video/x-h264.
+    bool repeats_sets;
     // NULL, both: turbojpeg. Sets bit rate, distance of key frames and low latency; properties
     // differ by release, so each is set only where the element has it.
     void (*configure)(GstElement *encoder, const struct encoder_settings *settings);
@@ -75,7 +78,8 @@ struct encoder_pipeline {
     struct error failure; // of turbojpeg
 };
 
-// Builds and starts it. -ENOSYS with GStreamer's reason, or why there is no MJPEG of this size.
+// Builds and starts it. -ENOSYS with GStreamer's reason, or why there is no MJPEG of this size;
+// -ENOENT, the same, where GStreamer has no such element.
 // Whatever the result: encoder_pipeline_stop() and _finish() end it.
 int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encoder_element *element,
                           const struct encoder_way *way, const struct encoder_settings *settings,

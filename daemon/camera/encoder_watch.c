@@ -2,7 +2,7 @@
 
 #include "config/base.h"
 
-#include <stdbool.h>
+#include <string.h>
 
 void encoder_watches_init(struct encoder_watches *watches)
 {
@@ -16,9 +16,8 @@ void encoder_watches_finish(struct encoder_watches *watches)
 
 void encoder_watches_add(struct encoder_watches *watches, struct encoder_watch *watch)
 {
-    if (!watches) {
+    if (!watches)
         return;
-    }
     watches->began_ns = clock_now_ns();
     pthread_mutex_lock(&watches->lock);
     watch->next = watches->first;
@@ -28,9 +27,8 @@ void encoder_watches_add(struct encoder_watches *watches, struct encoder_watch *
 
 void encoder_watches_remove(struct encoder_watches *watches, struct encoder_watch *watch)
 {
-    if (!watches) {
+    if (!watches)
         return;
-    }
     pthread_mutex_lock(&watches->lock);
     for (struct encoder_watch **at = &watches->first; *at; at = &(*at)->next) {
         if (*at == watch) {
@@ -59,11 +57,53 @@ enum config_encoder encoder_watches_look(struct encoder_watches *watches)
     enum config_encoder found = CONFIG_ENCODER_AUTO;
 
     pthread_mutex_lock(&watches->lock);
-    for (struct encoder_watch *watch = watches->first; watch; watch = watch->next) {
+    for (struct encoder_watch *watch = watches->first; watch; watch = watch->next)
         found = hangs(watch) ? watch->element : found;
-    }
     pthread_mutex_unlock(&watches->lock);
     return found;
+}
+
+// With the lock. Its entry, or a free one; NULL: there is neither.
+static struct link_trial *find_trial(struct encoder_watches *watches, const char *encoder)
+{
+    struct link_trial *room = NULL;
+
+    for (unsigned i = 0; i < LINK_TRIALS_MAX; i++) {
+        struct link_trial *trial = &watches->trials[i];
+
+        if (trial->element && strcmp(trial->encoder, encoder) == 0)
+            return trial;
+        room = trial->element || room ? room : trial;
+    }
+    return room;
+}
+
+bool encoder_watches_note(struct encoder_watches *watches, const struct link_trial *trial)
+{
+    pthread_mutex_lock(&watches->lock);
+    struct link_trial *entry = find_trial(watches, trial->encoder);
+    bool news = entry && (!entry->element || strcmp(entry->reason, trial->reason) != 0);
+    if (entry)
+        *entry = *trial;
+    pthread_mutex_unlock(&watches->lock);
+    return news;
+}
+
+void encoder_watches_note_success(struct encoder_watches *watches, const char *encoder)
+{
+    pthread_mutex_lock(&watches->lock);
+    struct link_trial *entry = find_trial(watches, encoder);
+    if (entry)
+        *entry = (struct link_trial){0};
+    pthread_mutex_unlock(&watches->lock);
+}
+
+void encoder_watches_trials(struct encoder_watches *watches,
+                            struct link_trial ret_trials[LINK_TRIALS_MAX])
+{
+    pthread_mutex_lock(&watches->lock);
+    memcpy(ret_trials, watches->trials, sizeof watches->trials);
+    pthread_mutex_unlock(&watches->lock);
 }
 
 void encoder_watch_enter(struct encoder_watch *watch)

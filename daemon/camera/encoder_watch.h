@@ -4,9 +4,11 @@
 #pragma once
 
 #include "config/config.h"
+#include "daemon/link/messages.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 // An encoder hangs when so many looks in a row find no progress: 4 s, and 10 s before its first
 // access unit, as beginning takes long on a busy machine. Its lane may hang with it, for which
@@ -17,7 +19,7 @@
 // drops a frame now and then is not meant.
 #define ENCODER_WATCH_OWED 3
 
-// What is known of one encoder; embedded in it.
+// The state of one encoder; embedded in it.
 struct encoder_watch {
     struct encoder_watch *next;
     enum config_encoder element;
@@ -34,8 +36,9 @@ struct encoder_watches {
     atomic_uint passed_over;
     // When an encoder began last. Each has a limited time for it, whoever waits for it meanwhile.
     _Atomic int64_t began_ns;
-    pthread_mutex_t lock; // guards the list
+    pthread_mutex_t lock; // guards both below
     struct encoder_watch *first;
+    struct link_trial trials[LINK_TRIALS_MAX]; // that failed, each encoder's newest
 };
 
 void encoder_watches_init(struct encoder_watches *watches);
@@ -47,6 +50,15 @@ void encoder_watches_remove(struct encoder_watches *watches, struct encoder_watc
 // looks rather than time, so that a process that was stopped for a while is not taken for one that
 // hangs.
 enum config_encoder encoder_watches_look(struct encoder_watches *watches);
+
+// Any thread. Keeps a trial that failed. Returns whether that is news: the encoder has not failed
+// so before.
+bool encoder_watches_note(struct encoder_watches *watches, const struct link_trial *trial);
+// Any thread. `encoder` ("nvv4l2h264enc by descriptor") has passed its trial.
+void encoder_watches_note_success(struct encoder_watches *watches, const char *encoder);
+// Any thread. Copies the trials that failed to `ret_trials`.
+void encoder_watches_trials(struct encoder_watches *watches,
+                            struct link_trial ret_trials[LINK_TRIALS_MAX]);
 
 // Any thread. Around each call into the element.
 void encoder_watch_enter(struct encoder_watch *watch);

@@ -55,13 +55,11 @@ static void look_up(struct governor *governor, int64_t now_ns)
 {
     const struct governor_level *level = governor_level(governor);
 
-    if (governor->window_ns == 0) {
+    if (governor->window_ns == 0)
         set_level(governor, governor->level, now_ns);
-    }
     int64_t window_ns = now_ns - governor->window_ns;
-    if (window_ns < WINDOW_NS) {
+    if (window_ns < WINDOW_NS)
         return;
-    }
     bool has_room = governor->level > 0 && (double)governor->busy_ns * work(level - 1) <=
                                                ROOM * work(level) * (double)window_ns;
     set_level(governor, governor->level - has_room, now_ns);
@@ -74,14 +72,12 @@ bool governor_look(struct governor *governor, bool waiting, int64_t now_ns)
         look_up(governor, now_ns);
         return false;
     }
-    if (governor->standing_ns == 0) {
+    if (governor->standing_ns == 0)
         governor->standing_ns = now_ns;
-    }
     bool is_last = governor->level + 1 == LEVELS_MAX ||
                    levels[governor->order][governor->level + 1].rate_divisor == 0;
-    if (is_last || now_ns - governor->standing_ns < STANDING_NS) {
+    if (is_last || now_ns - governor->standing_ns < STANDING_NS)
         return false;
-    }
     set_level(governor, governor->level + 1, now_ns);
     return true;
 }

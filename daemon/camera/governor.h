@@ -1,6 +1,6 @@
-// What a view gives up while its encoder is slower than the camera, so that frames do not wait: of
-// the rate, of the size, or of both in the configured order. Encoders on the CPU, which are slow on
-// small boards, begin with their fastest preset, so nothing can be gained there.
+// Lowers a view's rate, its size, or both in the configured order, while its encoder is slower than
+// the camera, so that frames do not wait. Encoders on the CPU, which are slow on small boards,
+// begin with their fastest preset, so nothing can be gained there.
 //
 // A queue that was not empty for 300 ms is taken as proof that the encoder is too slow, and the
 // next level is tried. Back it goes when frames took so little time for 2 s that the level before

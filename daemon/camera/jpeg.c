@@ -17,9 +17,8 @@ int jpeg_new(struct jpeg **ret_jpeg)
 {
     struct jpeg *jpeg = calloc(1, sizeof *jpeg);
 
-    if (!jpeg) {
+    if (!jpeg)
         return -ENOMEM;
-    }
     jpeg->handle = tjInitCompress();
     if (!jpeg->handle) {
         free(jpeg);
@@ -77,9 +76,8 @@ int jpeg_make(struct jpeg *jpeg, const struct frame *picture, unsigned shift, in
     struct frame_layout layout;
     int r = frame_begin_cpu_access(picture, error);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     jfif_layout(&picture->layout, shift, &layout);
     if (reserve(jpeg, layout.size) < 0) {
         return error_set(error, -ENOMEM, "no memory for a JPEG of %ux%u", layout.width,
@@ -87,8 +85,7 @@ int jpeg_make(struct jpeg *jpeg, const struct frame *picture, unsigned shift, in
     }
     jfif_convert(picture, shift, &layout, jpeg->planes);
     r = compress(jpeg, &layout, quality, error, ret_size);
-    if (r == 0) {
+    if (r == 0)
         *ret_bytes = jpeg->bytes;
-    }
     return r;
 }

@@ -3,10 +3,12 @@
 
 #include "daemon/camera/lane.h"
 
+#include "capture/v4l2/v4l2_nodes.h"
 #include "daemon/camera/picture.h"
 #include "daemon/camera/schedule.h"
 #include "daemon/common/log.h"
 #include "daemon/common/log_limit.h"
+#include "daemon/common/mask_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,8 +26,9 @@ struct lane {
     struct lane_environment environment;
     pthread_t thread;
     bool started;
-    int wake_fd; // eventfd
-    atomic_bool stopping;
+    int wake_fd;  // eventfd
+    int nodes_fd; // of v4l2_nodes_open(); negative: the camera is none of V4L2, or nothing is told
+    atomic_bool stopping, asked_anew;
     _Atomic int64_t alive_ns;
 
     pthread_mutex_t lock;
@@ -34,6 +37,7 @@ struct lane {
     // Lane thread only.
     struct channels channels;
     struct picture_maker picture;
+    bool told_userptr;                       // that the driver refuses USERPTR, once a process
     bool input_surfaces;                     // the frames that views are made for are surfaces
     unsigned fps_numerator, fps_denominator; // of these frames
     bool decided;                            // what computes; until then no source is opened
@@ -44,10 +48,11 @@ struct lane {
     bool live;                                    // the state, as last reported
     struct log_limit log_limit;
     struct schedule schedule;
-    uint64_t source_copies; // copies counted before this source was opened
+    uint64_t source_copies;        // copies counted before this source was opened
+    struct mask_stamp credentials; // of the file, as it was when the source was opened
 };
 
-// What the source is opened with; other settings in force agree with it in that.
+// The settings that the source is opened with; other settings in force agree with it in that.
 static const struct config_camera *source_settings(const struct lane *lane)
 {
     return settings_camera(lane->environment.settings);
@@ -57,9 +62,8 @@ int lane_new(const struct lane_environment *environment, struct lane **ret_lane)
 {
     struct lane *lane = calloc(1, sizeof *lane);
 
-    if (!lane) {
+    if (!lane)
         return -ENOMEM;
-    }
     lane->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (lane->wake_fd < 0) {
         free(lane);
@@ -67,6 +71,9 @@ int lane_new(const struct lane_environment *environment, struct lane **ret_lane)
     }
     pthread_mutex_init(&lane->lock, NULL);
     lane->environment = *environment;
+    const struct config_camera *camera = source_settings(lane);
+    bool has_node = camera->source == CONFIG_SOURCE_V4L2 || camera->source == CONFIG_SOURCE_AUTO;
+    lane->nodes_fd = has_node ? v4l2_nodes_open(camera->device) : -1;
     lane->means.allocator = frame_allocator_host();
     channels_init(&lane->channels, settings_camera(environment->settings)->name, environment->graph,
                   settings_ref(environment->settings), lane->wake_fd);
@@ -75,16 +82,15 @@ int lane_new(const struct lane_environment *environment, struct lane **ret_lane)
     return 0;
 }
 
-// What the log has to say while frames come: the memory path where they just began to, and that
-// messages were left out.
+// Logs, while frames come, the memory path where they just began to, and that messages were left
+// out.
 static void tell_end(struct lane *lane, const char *path)
 {
     const char *camera = source_settings(lane)->name;
     unsigned left_out;
 
-    if (!log_limit_end(&lane->log_limit, clock_now_ns(), &left_out)) {
+    if (!log_limit_end(&lane->log_limit, clock_now_ns(), &left_out))
         return;
-    }
     if (path) { // the log puts the camera's name in front itself
         log_write(LOG_NOTICE, LOG_EVENT_CAMERA_STATE, camera, "live", "%s",
                   path + strlen(camera) + 2);
@@ -132,9 +138,8 @@ static void set_live(struct lane *lane, const struct frame *frame)
 static void close_source(struct lane *lane, bool lost)
 {
     if (lane->source) {
-        if (lane->source->surface_failed) {
+        if (lane->source->surface_failed)
             lane->source_environment.surfaces = NULL;
-        }
         report_source_closed(lane->environment.report, lane->source, lost);
         source_close(TAKE(lane->source));
         tuner_abandon(lane->environment.tuner);
@@ -146,12 +151,13 @@ static void close_source(struct lane *lane, bool lost)
 }
 
 // Closes what there is of a source and sets the time of the next try.
-static void lose_source(struct lane *lane, const char *error)
+static void lose_source(struct lane *lane, int code, const char *error)
 {
     const char *camera = source_settings(lane)->name;
 
     close_source(lane, true);
-    int64_t delay_ns = schedule_lose(&lane->schedule, clock_now_ns());
+    int64_t delay_ns = code == -EKEYREJECTED ? schedule_refuse(&lane->schedule, clock_now_ns())
+                                             : schedule_lose(&lane->schedule, clock_now_ns());
     if (report_set_state(lane->environment.report, LINK_CAMERA_NO_SIGNAL, error) && !lane->fatal) {
         if (log_limit_begin(&lane->log_limit, clock_now_ns())) {
             log_write(LOG_WARNING, LOG_EVENT_CAMERA_STATE, camera, "no signal",
@@ -183,27 +189,23 @@ static bool blame_gpu(struct lane *lane, int code, bool preparing, const struct 
 {
     struct error why = *error;
 
-    if (!lane->means.gpu || lane->fatal) {
+    if (!lane->means.gpu || lane->fatal)
         return false;
-    }
     int r = compute_blame(lane->environment.compute, code, preparing, &why);
-    if (r == -ENOTRECOVERABLE) {
+    if (r == -ENOTRECOVERABLE)
         lose_gpu(lane, why.text);
-    }
     return r != 0;
 }
 
 static void handle_failure(struct lane *lane, int code, bool preparing, const struct error *error)
 {
-    if (code == -ESTALE) {
+    if (code == -ESTALE)
         end_lane(lane, LINK_RESTART, error->text);
-    }
-    if (!blame_gpu(lane, code, preparing, error)) {
-        lose_source(lane, error->text);
-    }
+    if (!blame_gpu(lane, code, preparing, error))
+        lose_source(lane, code, error->text);
 }
 
-// What views are made from and by.
+// The input of views and the means to compute them.
 static struct channel_setup channel_setup(const struct lane *lane)
 {
     return (struct channel_setup){.input = &lane->picture.layout,
@@ -230,9 +232,8 @@ static int prepare_channels(struct lane *lane, const struct source_mode *mode, s
         .pool = lane->environment.pool};
     int r = picture_maker_prepare(&lane->picture, &picture, error);
 
-    if (r) {
+    if (r)
         return r;
-    }
     if (lane->picture.shows_other) { // what becomes black has not moved
         channels_forget(&lane->channels);
         motion_watch_reset(lane->environment.motion_watch, false);
@@ -242,17 +243,21 @@ static int prepare_channels(struct lane *lane, const struct source_mode *mode, s
     lane->fps_denominator = mode->fps_denominator;
     const struct channel_setup setup = channel_setup(lane);
     r = channels_prepare(&lane->channels, &setup, error);
-    if (r == -ENOSYS) {
+    if (r == -ENOSYS)
         end_lane(lane, LINK_FATAL, error->text);
-    }
     return r;
 }
 
-// Logs why a camera's surfaces are not read in place, if they are not.
-static void tell_surfaces(const struct lane *lane)
+// Logs why a camera's pictures do not come in the best way, if they do not.
+static void tell_way(struct lane *lane)
 {
     const struct source *source = lane->source;
 
+    if (source->userptr_missed.text[0] && !lane->told_userptr) {
+        lane->told_userptr = true;
+        log_write(LOG_NOTICE, LOG_EVENT_NONE, source_settings(lane)->name, NULL,
+                  "%s, using the driver's buffers", source->userptr_missed.text);
+    }
     if (source->surfaces_missed.text[0]) {
         log_write(LOG_WARNING, LOG_EVENT_NONE, source_settings(lane)->name, NULL,
                   "the camera's surfaces cannot be used: %s, using %s memory",
@@ -263,9 +268,13 @@ static void tell_surfaces(const struct lane *lane)
 
 static void open_source(struct lane *lane)
 {
+    mask_file_stamp(source_settings(lane)->credentials, &lane->credentials);
+    const char *shut = settings_find_shut(lane->environment.settings);
     struct error error = {0};
     struct source *source = NULL;
-    int r = source_open(source_settings(lane), &lane->source_environment, &error, &source);
+    int r = shut ? error_set(&error, -ESTALE, "%s was replaced, which only a new process can read",
+                             shut)
+                 : source_open(source_settings(lane), &lane->source_environment, &error, &source);
     bool preparing = false;
 
     if (!r) {
@@ -273,19 +282,18 @@ static void open_source(struct lane *lane)
         r = prepare_channels(lane, &source->mode, &error);
         preparing = r != 0;
     }
-    if (!r) {
+    if (!r)
         r = source_start(source, &error);
-    }
     if (r) {
         source_close(source);
         handle_failure(lane, r, preparing, &error);
         return;
     }
     lane->source = source;
-    tell_surfaces(lane);
+    tell_way(lane);
     schedule_rate(&lane->schedule, source->mode.fps_numerator, source->mode.fps_denominator);
     schedule_frame(&lane->schedule, clock_now_ns());
-    report_source_opened(lane->environment.report, lane->schedule.frame_ns);
+    report_source_opened(lane->environment.report);
 }
 
 // Says why nothing came for too long: a silent camera, or one whose pictures are all broken.
@@ -296,47 +304,41 @@ static int describe_silence(const struct source *source, struct error *error)
     return error_set(error, -EAGAIN, "%s delivers %s frames", source->mode.description, broken);
 }
 
-// Views, and then the motion watch, because viewers wait for the views; the picture is on the CPU's
-// side again.
-static int run_picture(struct lane *lane, struct frame *picture, struct error *error)
+// Views, and then what is measured of the picture, because viewers wait for the views.
+static int run_picture(struct lane *lane, struct frame *picture, bool measured, struct error *error)
 {
-    int r;
+    struct motion_watch *watch = lane->environment.motion_watch;
+    int r = measured
+                ? motion_watch_begin(watch, lane->means.gpu, lane->means.allocator, picture, error)
+                : 0;
 
-    motion_watch_begin(lane->environment.motion_watch, picture);
-    r = channels_run(&lane->channels, picture, error);
-    if (!r) {
-        motion_watch_measure(lane->environment.motion_watch, picture);
-        report_set_regions(lane->environment.report, lane->environment.motion_watch);
+    if (!r)
+        r = channels_run(&lane->channels, picture, error);
+    if (!r && measured) {
+        r = motion_watch_measure(watch, picture, error);
+        report_set_regions(lane->environment.report, watch);
     }
     return r;
 }
 
-// The motion watch begins on the CPU's side, and the camera gets its frame back there.
+// The camera gets its frame back on the CPU's side.
 static int run_frame(struct lane *lane, struct frame *grabbed, struct error *error)
 {
     _cleanup_(cleanup_frame) struct frame *frame = NULL, *picture = NULL;
     bool watched = channels_begin(&lane->channels);
-    bool measured = motion_watch_region(lane->environment.motion_watch, 0);
+    bool measured = motion_watch_wants(lane->environment.motion_watch, grabbed->pts_ns);
     int r = 0;
 
-    if (watched || measured) {
+    if (watched || measured)
         r = picture_maker_hide(&lane->picture, lane->source, grabbed, error, &frame);
-    }
-    if (!frame) {
+    if (!frame)
         return r;
-    }
-    if (!picture_maker_is_used(&lane->picture)) {
-        r = measured ? frame_begin_cpu_access(frame, error) : 0;
-        return r ? r : run_picture(lane, frame, error);
-    }
+    if (!picture_maker_is_used(&lane->picture))
+        return run_picture(lane, frame, measured, error);
     r = picture_maker_run(&lane->picture, lane->source, frame, error, &picture);
-    if (!r && picture && measured) {
-        r = frame_to_cpu(picture, error);
-    }
     r = r && lane->means.gpu ? -ENOTRECOVERABLE : r;
-    if (!r && picture) {
-        r = run_picture(lane, picture, error);
-    }
+    if (!r && picture)
+        r = run_picture(lane, picture, measured, error);
     return !r && frame_to_cpu(frame, error) ? -ENOTRECOVERABLE : r;
 }
 
@@ -350,12 +352,10 @@ static int run_views(struct lane *lane, struct frame *frame)
     int r = prepare_channels(lane, &mode, &error);
     bool preparing = r != 0;
 
-    if (!r) {
+    if (!r)
         r = run_frame(lane, frame, &error);
-    }
-    if (r) {
+    if (r)
         handle_failure(lane, r, preparing, &error);
-    }
     return r;
 }
 
@@ -365,8 +365,33 @@ static void tune(struct lane *lane)
                                       lane->fps_numerator, lane->fps_denominator};
     struct error error = {0};
 
-    if (tuner_turn(lane->environment.tuner, &place, &error)) {
+    if (tuner_turn(lane->environment.tuner, &place, &error))
         lose_gpu(lane, error.text);
+}
+
+// As viewers see the slate. The camera stays open: it may go on before it counts as lost.
+static void tell_silence(struct lane *lane)
+{
+    struct error error = {0};
+
+    lane->live = false;
+    describe_silence(lane->source, &error);
+    if (report_set_state(lane->environment.report, LINK_CAMERA_SILENT, error.text) &&
+        log_limit_begin(&lane->log_limit, clock_now_ns())) {
+        log_write(LOG_WARNING, LOG_EVENT_CAMERA_STATE, source_settings(lane)->name, "no signal",
+                  "no signal: %s, opening it again if none come", error.text);
+    }
+    lane->environment.changed(lane->environment.context);
+}
+
+static void show_slates(struct lane *lane)
+{
+    int64_t seconds;
+
+    if (schedule_slate(&lane->schedule, clock_now_ns(), &seconds)) {
+        if (lane->source && lane->live)
+            tell_silence(lane);
+        channels_run_slate(&lane->channels, seconds);
     }
 }
 
@@ -376,7 +401,6 @@ static void grab(struct lane *lane)
     struct error error = {0};
     char path[PATH_SIZE];
     int r = source_next(lane->source, GRAB_TIMEOUT_MS, &error, &frame);
-
     int64_t now_ns = clock_now_ns();
 
     if (r == -EAGAIN &&
@@ -384,21 +408,23 @@ static void grab(struct lane *lane)
         return;
     }
     if (r == -EAGAIN) {
+        show_slates(lane); // to close a source may take its time
         describe_silence(lane->source, &error);
     }
     if (r) {
         handle_failure(lane, r, false, &error);
         return;
     }
-    if (run_views(lane, frame)) {
+    // Frames that would wait to be encoded wait in the source, where they are small.
+    channels_wait_for_room(&lane->channels, lane->source->in_order_until_ns);
+    if (run_views(lane, frame))
         return;
-    }
     schedule_frame(&lane->schedule, clock_now_ns());
-    if (lane->source->period_ns) {
+    if (lane->source->period_ns)
         schedule_period(&lane->schedule, lane->source->period_ns);
-    }
     bool second_over =
-        report_source_frame(lane->environment.report, lane->source, lane->schedule.frame_ns);
+        report_source_frame(lane->environment.report, lane->source, lane->schedule.frame_ns,
+                            schedule_patience_ns(&lane->schedule));
     if (!lane->live) {
         set_live(lane, frame);
     } else if (second_over) {
@@ -450,9 +476,8 @@ static bool begin_settings(struct lane *lane)
         return lane->channels.next && channels_are_idle(&lane->channels);
     }
     int r = channels_begin_settings(&lane->channels, next, &setup, &error);
-    if (r == 0) {
+    if (r == 0)
         return channels_are_idle(&lane->channels);
-    }
     if (blame_gpu(lane, r, true, &error)) {
         lane_set_settings(lane, next); // once more, now for the CPU, unless newer ones have come
     } else {
@@ -469,18 +494,16 @@ static void follow_settings(struct lane *lane)
     struct motion_watch *motion_watch = lane->environment.motion_watch;
     struct error error = {0};
 
-    if (!channels_are_idle(channels) || (!channels->next && !begin_settings(lane))) {
+    if (!channels_are_idle(channels) || (!channels->next && !begin_settings(lane)))
         return;
-    }
     uint32_t number = channels->next->number;
     bool repairs = channels->next == channels->settings;
     if (channels_end_settings(channels, &error)) {
         refuse(lane, number, &error);
         return;
     }
-    if (repairs) {
+    if (repairs)
         return;
-    }
     motion_watch_set_camera(motion_watch, settings_camera(channels->settings));
     report_set_regions(lane->environment.report, motion_watch);
     tell_number(lane, number, "");
@@ -489,52 +512,42 @@ static void follow_settings(struct lane *lane)
 // The loop
 // ---------------------------------------------------------------------
 
-// As viewers see the slate. The camera stays open: it may go on before it counts as lost.
-static void tell_silence(struct lane *lane)
+// A camera that has refused the login is asked again before its time if somebody wants that, or if
+// the file with the login has changed.
+static void look_for_login(struct lane *lane)
 {
-    struct error error = {0};
+    bool wanted = atomic_exchange(&lane->asked_anew, false);
+    struct mask_stamp now;
 
-    lane->live = false;
-    describe_silence(lane->source, &error);
-    if (report_set_state(lane->environment.report, LINK_CAMERA_SILENT, error.text) &&
-        log_limit_begin(&lane->log_limit, clock_now_ns())) {
-        log_write(LOG_WARNING, LOG_EVENT_CAMERA_STATE, source_settings(lane)->name, "no signal",
-                  "no signal: %s, opening it again if none come", error.text);
-    }
-    lane->environment.changed(lane->environment.context);
+    if (lane->schedule.refusals == 0)
+        return;
+    mask_file_stamp(source_settings(lane)->credentials, &now);
+    if (wanted || memcmp(&now, &lane->credentials, sizeof now) != 0)
+        schedule_ask_anew(&lane->schedule, clock_now_ns());
 }
 
-static void show_slates(struct lane *lane)
-{
-    int64_t seconds;
-
-    if (schedule_slate(&lane->schedule, clock_now_ns(), &seconds)) {
-        if (lane->source && lane->live) {
-            tell_silence(lane);
-        }
-        channels_run_slate(&lane->channels, seconds);
-    }
-}
-
-// Until it is time to try the source again, to show the next slate, or somebody wakes the lane. As
-// long as it is not known what computes, the lane asks once a second, so that a driver that misses
-// its deadline is noticed.
+// Until it is time to try the source again, to show the next slate, or somebody wakes the lane; at
+// most a second, so that the lane counts as alive. As long as it is not known what computes, a
+// driver that misses its deadline is noticed then.
 static void wait_for_retry(struct lane *lane)
 {
-    struct pollfd wake = {.fd = lane->wake_fd, .events = POLLIN};
-    int64_t now = clock_now_ns(), until = lane->decided ? lane->schedule.retry_ns : now + NS_PER_S;
+    struct pollfd fds[] = {{.fd = lane->wake_fd, .events = POLLIN},
+                           {.fd = lane->nodes_fd, .events = POLLIN}};
+    int64_t now = clock_now_ns(), until = now + NS_PER_S;
     int64_t slate = schedule_next_slate_ns(&lane->schedule);
     uint64_t count;
 
-    if (slate < until && channels_are_watched(&lane->channels)) {
+    if (lane->decided && lane->schedule.retry_ns < until)
+        until = lane->schedule.retry_ns;
+    if (slate < until && channels_are_watched(&lane->channels))
         until = slate;
-    }
-    if (until > now) {
-        poll(&wake, 1, (int)((until - now + NS_PER_MS - 1) / NS_PER_MS));
-    }
-    if (wake.revents && read(lane->wake_fd, &count, sizeof count) < 0) {
+    if (until > now)
+        poll(fds, ARRAY_LENGTH(fds), (int)((until - now + NS_PER_MS - 1) / NS_PER_MS));
+    if (fds[1].revents && v4l2_nodes_have_come(lane->nodes_fd, source_settings(lane)->device))
+        schedule_hope(&lane->schedule, clock_now_ns());
+    if (fds[0].revents && read(lane->wake_fd, &count, sizeof count) < 0)
         log_debug("lane: nothing to wake up for");
-    }
+    look_for_login(lane);
 }
 
 // Views and encoders for the wished size, before the camera has said what it can do: so the front
@@ -548,9 +561,9 @@ static void prepare_first(struct lane *lane)
 
     frame_layout_init(&mode.layout, pixel_format_by_name("NV12"), (uint32_t)settings->width,
                       (uint32_t)settings->height, FRAME_STRIDE_ALIGN);
-    if (prepare_channels(lane, &mode, &error)) {
-        lose_source(lane, error.text);
-    }
+    int r = prepare_channels(lane, &mode, &error);
+    if (r)
+        lose_source(lane, r, error.text);
 }
 
 // Makes the views on the GPU while the camera still delivers to the CPU's memory: a GPU that has no
@@ -583,9 +596,8 @@ static void follow_compute(struct lane *lane)
         compute_give_up(lane->environment.compute, -ENOMEM, &error);
         return;
     }
-    if (lane->source && means.gpu && !fits_gpu(lane, &means)) {
+    if (lane->source && means.gpu && !fits_gpu(lane, &means))
         return;
-    }
     close_source(lane, false);
     lane->means = means;
     lane->source_environment = (struct source_environment){
@@ -600,6 +612,8 @@ static void *lane_thread(void *context)
 {
     struct lane *lane = context;
 
+    pthread_setname_np(pthread_self(),
+                       "lane"); // before an encoder borrows the name and gives it back
     lane->alive_ns = clock_now_ns();
     schedule_init(&lane->schedule, lane->alive_ns);
     prepare_first(lane);
@@ -607,16 +621,14 @@ static void *lane_thread(void *context)
         lane->alive_ns = clock_now_ns();
         follow_compute(lane);
         follow_settings(lane);
-        if (lane->fatal) {
+        if (lane->fatal)
             break;
-        }
-        if (lane->source) {
+        if (lane->source)
             grab(lane);
-        } else if (lane->decided && lane->alive_ns >= lane->schedule.retry_ns) {
+        else if (lane->decided && lane->alive_ns >= lane->schedule.retry_ns)
             open_source(lane);
-        } else {
+        else
             wait_for_retry(lane);
-        }
         show_slates(lane);
     }
     return NULL;
@@ -627,9 +639,6 @@ int lane_start(struct lane *lane)
     int r = -pthread_create(&lane->thread, NULL, lane_thread, lane);
 
     lane->started = !r;
-    if (lane->started) {
-        pthread_setname_np(lane->thread, "lane");
-    }
     return r;
 }
 
@@ -646,16 +655,22 @@ void lane_stop(struct lane *lane)
 
 void lane_free(struct lane *lane)
 {
-    if (!lane) {
+    if (!lane)
         return;
-    }
     lane_stop(lane);
     channels_finish(&lane->channels);
     settings_unref(lane->pending);
     pthread_mutex_destroy(&lane->lock);
     picture_maker_finish(&lane->picture);
+    cleanup_close(&lane->nodes_fd);
     close(lane->wake_fd);
     free(lane);
+}
+
+void lane_ask_anew(struct lane *lane)
+{
+    lane->asked_anew = true;
+    lane_wake(lane);
 }
 
 int64_t lane_alive_ns(const struct lane *lane)

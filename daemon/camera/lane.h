@@ -39,6 +39,8 @@ void lane_free(struct lane *lane);
 // Any thread. Gives the lane other settings, which it adopts between two frames; takes over a
 // reference. Settings that the lane has not adopted yet are replaced by newer ones.
 void lane_set_settings(struct lane *lane, struct settings *settings);
+// A camera that has refused the login is opened again now, and not after minutes. Any thread.
+void lane_ask_anew(struct lane *lane);
 // When the lane last came around: a lane that hangs in a driver stops coming around.
 int64_t lane_alive_ns(const struct lane *lane);
 // Wakes a lane that waits: a view is watched now, or the compute has decided.

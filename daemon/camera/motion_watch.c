@@ -35,12 +35,11 @@ static void fill_event(const struct trigger *trigger, struct link_event *ret_eve
     };
 }
 
-// Whether `holds` has been true in every frame for `length_ns`, up to this one.
+// Whether `holds` has been true in every look for `length_ns`, up to this one.
 static bool has_held(struct trigger *trigger, bool holds, int64_t length_ns)
 {
-    if (holds && !trigger->waiting) {
+    if (holds && !trigger->waiting)
         trigger->waiting_ns = trigger->last_ns;
-    }
     trigger->waiting = holds;
     return holds && trigger->last_ns - trigger->waiting_ns >= length_ns;
 }
@@ -61,9 +60,8 @@ static bool begins(struct trigger *trigger, double share)
 
 static bool ends(struct trigger *trigger, double share)
 {
-    if (trigger->region.share > trigger->peak_share) {
+    if (trigger->region.share > trigger->peak_share)
         trigger->peak_share = trigger->region.share;
-    }
     return has_held(trigger, share < trigger->end, trigger->cooldown_ns);
 }
 
@@ -78,16 +76,14 @@ bool trigger_step(struct trigger *trigger, int64_t pts_ns, const struct region_r
                   struct link_event *ret_event)
 {
     struct link_region *region = &trigger->region;
-    double share = reading->pixels ? (double)reading->moving / reading->pixels : 0;
+    double share = reading->cells ? (double)reading->moving / reading->cells : 0;
 
-    if (pts_ns < trigger->last_ns) {
+    if (pts_ns < trigger->last_ns)
         trigger->waiting = false;
-    }
     trigger->last_ns = pts_ns;
     set_reading(region, reading, share);
-    if (!(region->moving ? ends(trigger, share) : begins(trigger, share))) {
+    if (!(region->moving ? ends(trigger, share) : begins(trigger, share)))
         return false;
-    }
     trigger->waiting = false;
     region->moving = !region->moving;
     fill_event(trigger, ret_event);
@@ -101,29 +97,28 @@ void trigger_reset(struct trigger *trigger)
     trigger->waiting = false;
 }
 
+#define NO_MEMORY "no memory to measure motion"
+
 struct motion_watch {
     const struct config_camera *camera;
-    struct graph *graph; // not owned
     motion_watch_event *event;
     void *context;
     size_t count;
     struct trigger triggers[LINK_REGIONS_MAX];
-    struct frame_layout
-        layout;          // of the meter, or of frames whose meter found no memory; {0}: none yet
-    struct meter *meter; // owned
+    struct frame_layout layout; // of frames, whether there was memory or not; {0}: none yet
+    struct cells *cells;        // owned; of such frames; NULL: none yet
+    struct meter *meter;        // owned; has the regions; NULL: none yet, or there was no memory
     struct mask_stamp masks[LINK_REGIONS_MAX]; // of the pictures it was made with
 };
 
-int motion_watch_new(const struct config_camera *camera, struct graph *graph,
-                     motion_watch_event *event, void *context, struct motion_watch **ret_watch)
+int motion_watch_new(const struct config_camera *camera, motion_watch_event *event, void *context,
+                     struct motion_watch **ret_watch)
 {
     struct motion_watch *watch = calloc(1, sizeof *watch);
 
-    if (!watch) {
+    if (!watch)
         return -ENOMEM;
-    }
     watch->camera = camera;
-    watch->graph = graph;
     watch->event = event;
     watch->context = context;
     motion_watch_set_camera(watch, camera);
@@ -134,6 +129,7 @@ int motion_watch_new(const struct config_camera *camera, struct graph *graph,
 void motion_watch_free(struct motion_watch *watch)
 {
     if (watch) {
+        cells_free(watch->cells);
         meter_free(watch->meter);
         free(watch);
     }
@@ -145,9 +141,8 @@ static void read_mask(const struct motion_watch *watch, struct watched_region *r
 {
     struct error error = {0};
 
-    if (!*region->settings->mask) {
+    if (!*region->settings->mask)
         return;
-    }
     if (mask_file_read(NULL, region->settings->mask, &error, ret_picture) == 0) {
         region->picture = ret_picture;
         return;
@@ -162,46 +157,58 @@ static void read_mask(const struct motion_watch *watch, struct watched_region *r
 static void warn_of_empty(const struct motion_watch *watch, const struct watched_region *setups)
 {
     for (size_t i = 0; i < watch->count; i++) {
-        if (!setups[i].empty && meter_pixels(watch->meter, i) == 0) {
+        if (!setups[i].empty && meter_cells(watch->meter, i) == 0) {
             log_write(LOG_WARNING, LOG_EVENT_NONE, watch->camera->name, NULL,
-                      "region \"%s\" holds no pixel of pictures of %ux%u, no events of it",
+                      "region \"%s\" holds no cell of pictures of %ux%u, no events of it",
                       watch->camera->regions[i].name, watch->layout.width, watch->layout.height);
         }
     }
 }
 
-// Makes a meter in place of the one there is, which goes on from that one's frame.
-static void make_meter(struct motion_watch *watch, const struct frame_layout *layout)
+// Without a meter there are no events, and nothing would end one that is under way.
+static void lose_meter(struct motion_watch *watch, const char *why)
+{
+    log_write(LOG_WARNING, LOG_EVENT_NONE, watch->camera->name, NULL,
+              "%s, no events until the camera is opened again", why);
+    meter_free(TAKE(watch->meter));
+    for (size_t i = 0; i < watch->count; i++) {
+        struct trigger *trigger = &watch->triggers[i];
+        bool was_moving = trigger->region.moving;
+        struct link_event event;
+
+        trigger_reset(trigger);
+        if (was_moving) {
+            fill_event(trigger, &event);
+            watch->event(watch->context, &event);
+        }
+    }
+}
+
+// Gives the meter the regions of the settings.
+static void set_regions(struct motion_watch *watch)
 {
     struct watched_region setups[LINK_REGIONS_MAX] = {{0}};
     struct region_picture pictures[LINK_REGIONS_MAX] = {{0}};
-    struct meter *before = TAKE(watch->meter);
 
-    watch->layout = *layout;
     for (size_t i = 0; i < watch->count; i++) {
         setups[i].settings = &watch->camera->regions[i];
         mask_file_stamp(setups[i].settings->mask, &watch->masks[i]);
         read_mask(watch, &setups[i], &pictures[i]);
     }
-    if (meter_new(watch->graph, layout, setups, watch->count, &watch->meter)) {
-        log_write(LOG_WARNING, LOG_EVENT_NONE, watch->camera->name, NULL,
-                  "no memory to measure motion, no events until the camera is opened again");
-    } else {
+    if (meter_set_regions(watch->meter, setups, watch->count))
+        lose_meter(watch, NO_MEMORY);
+    else
         warn_of_empty(watch, setups);
-    }
-    meter_free(before);
-    for (size_t i = 0; i < watch->count; i++) {
+    for (size_t i = 0; i < watch->count; i++)
         free((uint8_t *)pictures[i].gray);
-    }
 }
 
 // The index of the region called `name` among those of the settings before; -1: there was none.
 static int find_region(const struct motion_watch *watch, const char *name)
 {
     for (size_t i = 0; i < watch->count; i++) {
-        if (strcmp(watch->triggers[i].region.name, name) == 0) {
+        if (strcmp(watch->triggers[i].region.name, name) == 0)
             return (int)i;
-        }
     }
     return -1;
 }
@@ -241,49 +248,83 @@ void motion_watch_set_camera(struct motion_watch *watch, const struct config_cam
     memcpy(watch->triggers, triggers, count * sizeof triggers[0]);
     watch->count = count;
     watch->camera = camera;
-    if (count == 0) {
+    if (count == 0)
         motion_watch_reset(watch, false);
-    } else if (!measured && watch->layout.format) {
-        const struct frame_layout layout = watch->layout;
-
-        make_meter(watch, &layout);
-    }
+    else if (!measured && watch->meter)
+        set_regions(watch);
 }
 
-void motion_watch_begin(struct motion_watch *watch, const struct frame *frame)
+bool motion_watch_wants(const struct motion_watch *watch, int64_t pts_ns)
 {
-    if (watch->count > 0 &&
-        (!watch->layout.format || !frame_layout_equal(&watch->layout, &frame->layout))) {
-        make_meter(watch, &frame->layout);
-    }
-    if (watch->meter) {
-        meter_begin(watch->meter, frame);
-    }
+    return watch->count > 0 &&
+           (!watch->layout.format || (watch->meter && meter_is_due(watch->meter, pts_ns)));
 }
 
-void motion_watch_measure(struct motion_watch *watch, const struct frame *frame)
+// Makes cells and a meter for frames of another layout, or cells for another GPU.
+static int prepare(struct motion_watch *watch, struct gpu *gpu,
+                   const struct frame_allocator *allocator, const struct frame_layout *layout,
+                   struct error *error)
 {
-    struct region_reading readings[LINK_REGIONS_MAX];
+    struct error why = {0};
+    int r = 0;
+
+    if (!frame_layout_equal(&watch->layout, layout)) {
+        motion_watch_reset(watch, false);
+        watch->layout = *layout;
+        if (meter_new(layout->width, layout->height, &watch->meter))
+            lose_meter(watch, NO_MEMORY);
+        else
+            set_regions(watch);
+    }
+    if (watch->meter && (!watch->cells || !cells_fit(watch->cells, layout, gpu))) {
+        cells_free(TAKE(watch->cells));
+        r = cells_new(layout, gpu, allocator, &why, &watch->cells);
+    }
+    if (r && gpu && r != -E2BIG)
+        return error_set(error, r, "%s", why.text);
+    if (r)
+        lose_meter(watch, why.text);
+    return 0;
+}
+
+int motion_watch_begin(struct motion_watch *watch, struct gpu *gpu,
+                       const struct frame_allocator *allocator, struct frame *frame,
+                       struct error *error)
+{
+    int r = prepare(watch, gpu, allocator, &frame->layout, error);
+
+    return r == 0 && watch->meter ? cells_begin(watch->cells, frame, error) : r;
+}
+
+int motion_watch_measure(struct motion_watch *watch, struct frame *frame, struct error *error)
+{
+    struct region_reading readings[LINK_REGIONS_MAX] = {{0}};
+    const uint8_t *means;
     struct link_event event;
+    int r = watch->meter ? cells_end(watch->cells, frame, error, &means) : 0;
 
-    if (!watch->meter) {
-        return;
-    }
-    meter_run(watch->meter, frame, readings);
+    if (r || !watch->meter)
+        return r;
+    bool told = meter_look(watch->meter, frame->pts_ns, means, readings);
     for (size_t i = 0; i < watch->count; i++) {
-        if (trigger_step(&watch->triggers[i], frame->pts_ns, &readings[i], &event)) {
+        struct trigger *trigger = &watch->triggers[i];
+
+        // A look that tells nothing begins no event, and is stillness in one.
+        if ((told || trigger->region.moving) &&
+            trigger_step(trigger, frame->pts_ns, &readings[i], &event)) {
             watch->event(watch->context, &event);
         }
     }
+    return 0;
 }
 
 void motion_watch_reset(struct motion_watch *watch, bool lost)
 {
+    cells_free(TAKE(watch->cells));
     meter_free(TAKE(watch->meter));
     watch->layout = (struct frame_layout){0};
-    for (size_t i = 0; i < watch->count && lost; i++) {
+    for (size_t i = 0; i < watch->count && lost; i++)
         trigger_reset(&watch->triggers[i]);
-    }
 }
 
 const struct link_region *motion_watch_region(const struct motion_watch *watch, size_t index)

@@ -13,23 +13,21 @@
 static bool shows_colour(const struct config_camera *camera)
 {
     for (size_t i = 0; i < camera->view_count; i++) {
-        if (config_view_reads_colour(&camera->views[i])) {
+        if (config_view_reads_colour(&camera->views[i]))
             return true;
-        }
     }
     return false;
 }
 
 // Whether the CPU reads pictures of the layout: for a view without a kernel or one that hands them
-// to its encoder as they are, or because motion in regions of them is watched.
+// to its encoder as they are, or to measure motion in regions of them without a GPU.
 static bool is_read_by_cpu(const struct picture_setup *setup, const struct frame_layout *layout)
 {
     for (size_t i = 0; i < setup->camera->view_count; i++) {
-        if (!view_reads_on_gpu(&setup->camera->views[i], layout)) {
+        if (!view_reads_on_gpu(&setup->camera->views[i], layout))
             return true;
-        }
     }
-    return setup->measured;
+    return setup->measured && !setup->means->gpu;
 }
 
 // The GPU's own memory where only the GPU reads: there a picture costs the least.
@@ -54,9 +52,8 @@ static int prepare_privacy(struct picture_maker *maker, const struct picture_set
     }
     maker->copies = setup->copies;
     maker->shows_other = maker->privacy ? !privacy_fits(maker->privacy, &wanted) : wanted.count > 0;
-    if (!maker->shows_other) {
+    if (!maker->shows_other)
         return 0;
-    }
     privacy_free(TAKE(maker->privacy));
     return wanted.count > 0 ? privacy_new(&wanted, error, &maker->privacy) : 0;
 }
@@ -82,9 +79,8 @@ static int prepare_demosaic(struct picture_maker *maker, const struct picture_se
                                           .gpu = setup->means->gpu,
                                           .pool = setup->pool};
 
-    if (maker->demosaic && !demosaic_fits(maker->demosaic, &wanted)) {
+    if (maker->demosaic && !demosaic_fits(maker->demosaic, &wanted))
         demosaic_free(TAKE(maker->demosaic));
-    }
     return maker->demosaic ? 0 : demosaic_new(&wanted, error, &maker->demosaic);
 }
 
@@ -107,9 +103,8 @@ static int prepare_flip(struct picture_maker *maker, const struct picture_setup 
         .gpu = setup->means->gpu,
         .pool = setup->pool};
 
-    if (maker->flip && !flip_fits(maker->flip, &wanted)) {
+    if (maker->flip && !flip_fits(maker->flip, &wanted))
         flip_free(TAKE(maker->flip));
-    }
     return maker->flip ? 0 : flip_new(&wanted, error, &maker->flip);
 }
 
@@ -119,16 +114,14 @@ int picture_maker_prepare(struct picture_maker *maker, const struct picture_setu
     const struct frame_layout *layout = setup->input;
     int r = prepare_privacy(maker, setup, error);
 
-    if (r == 0) {
+    if (r == 0)
         r = prepare_demosaic(maker, setup, error);
-    }
     if (r == 0) {
         layout = maker->demosaic ? demosaic_layout(maker->demosaic) : layout;
         r = prepare_flip(maker, setup, layout, error);
     }
-    if (r == 0) {
+    if (r == 0)
         maker->layout = maker->flip ? *flip_layout(maker->flip) : *layout;
-    }
     return r;
 }
 
@@ -146,19 +139,15 @@ static int copy_frame(struct picture_maker *maker, const struct frame *frame, st
 {
     int r = 0;
 
-    if (maker->lent && !frame_layout_equal(frame_pool_layout(maker->lent), &frame->layout)) {
+    if (maker->lent && !frame_layout_equal(frame_pool_layout(maker->lent), &frame->layout))
         frame_pool_unref(TAKE(maker->lent));
-    }
-    if (!maker->lent) {
+    if (!maker->lent)
         r = frame_pool_new(&frame->layout, ENCODER_PICTURES, maker->allocator, &maker->lent);
-    }
-    if (r < 0) {
+    if (r < 0)
         return error_set(error, r, "no memory for copies of frames");
-    }
     *ret_copy = frame_pool_take_for(maker->lent, frame);
-    if (*ret_copy) {
+    if (*ret_copy)
         copies_copy_frame(maker->copies, COPY_PRIVACY, *ret_copy, &frame->layout, frame->data);
-    }
     return 0;
 }
 
@@ -178,9 +167,8 @@ int picture_maker_hide(struct picture_maker *maker, struct source *source, struc
         r = privacy_apply(maker->privacy, output, error);
         source->surface_failed |= r < 0 && frame->surface;
     }
-    if (r < 0) {
+    if (r < 0)
         return error_prefix(error, r, "blackening what is private");
-    }
     *ret_frame = TAKE(output);
     return 0;
 }
@@ -196,14 +184,12 @@ int picture_maker_run(struct picture_maker *maker, struct source *source, struct
     _cleanup_(cleanup_frame) struct frame *developed = NULL;
     int r = maker->demosaic ? demosaic_run(maker->demosaic, frame, error, &developed) : 0;
 
-    if (r == 0 && !maker->flip) {
+    if (r == 0 && !maker->flip)
         *ret_picture = TAKE(developed);
-    } else if (r == 0) {
+    else if (r == 0)
         r = flip_run(maker->flip, developed ? developed : frame, error, ret_picture);
-    }
-    if (r == 0 && maker->flip) {
+    if (r == 0 && maker->flip)
         copies_count(maker->copies, COPY_FLIP);
-    }
     source->counters.dropped += r == -ENOBUFS;
     return r == -ENOBUFS ? 0 : r;
 }

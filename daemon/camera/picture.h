@@ -1,6 +1,6 @@
-// What frames go through before the views see them: what is private becomes black; then come the
-// demosaic of a sensor's raw samples, and the flip where the source does not do it. Lane thread
-// only.
+// The steps that frames go through before the views see them: what is private becomes black; then
+// come the demosaic of a sensor's raw samples, and the flip where the source does not do it. Lane
+// thread only.
 #pragma once
 
 #include "capture/source.h"
@@ -33,7 +33,7 @@ struct picture_setup {
 };
 
 // Makes the privacy, the demosaic and the flip that the setup wants, if any, or keeps those that
-// fit it. What privacy_new(), demosaic_new() and flip_new() say.
+// fit it. Errors of privacy_new(), demosaic_new() and flip_new().
 int picture_maker_prepare(struct picture_maker *maker, const struct picture_setup *setup,
                           struct error *error);
 // Takes what was zeroed.

@@ -46,7 +46,13 @@ enum link_type report_get_end(struct report *report, char *ret_reason, size_t si
     return type;
 }
 
-void report_source_opened(struct report *report, int64_t now_ns)
+void report_source_opened(struct report *report)
+{
+    report->window_ns = 0;
+}
+
+// The frame at its beginning is not counted: fps is the distances between frames.
+static void begin_window(struct report *report, int64_t now_ns)
 {
     report->window_ns = now_ns;
     report->window_frames = 0;
@@ -57,28 +63,29 @@ static void set_counters(struct report *report, const struct source_counters *op
     report->telemetry.frames = report->closed.frames + open->frames;
     report->telemetry.dropped = report->closed.dropped + open->dropped;
     report->telemetry.corrupted = report->closed.corrupted + open->corrupted;
-    for (int kind = 0; kind < COPY_KIND_COUNT; kind++) {
+    for (int kind = 0; kind < COPY_KIND_COUNT; kind++)
         report->telemetry.copies[kind] = report->copies->count[kind];
-    }
 }
 
-bool report_source_frame(struct report *report, const struct source *source, int64_t now_ns)
+bool report_source_frame(struct report *report, const struct source *source, int64_t now_ns,
+                         int64_t patience_ns)
 {
-    int64_t window_ns = now_ns - report->window_ns;
+    bool first = report->window_ns == 0;
+    int64_t window_ns = first ? 0 : now_ns - report->window_ns;
     bool ended = window_ns >= NS_PER_S;
 
     report->window_frames++;
     pthread_mutex_lock(&report->lock);
     set_counters(report, &source->counters);
     report->telemetry.last_frame_ns = now_ns;
+    report->telemetry.patience_ns = patience_ns;
     if (ended) {
         report->telemetry.fps_milli =
             (uint32_t)((int64_t)report->window_frames * 1000 * NS_PER_S / window_ns);
     }
     pthread_mutex_unlock(&report->lock);
-    if (ended) {
-        report_source_opened(report, now_ns);
-    }
+    if (first || ended)
+        begin_window(report, now_ns);
     return ended;
 }
 
@@ -91,6 +98,7 @@ void report_source_closed(struct report *report, const struct source *source, bo
                                               .corrupted = report->telemetry.corrupted};
     report->telemetry.reconnects += lost;
     report->telemetry.fps_milli = 0;
+    report->telemetry.patience_ns = 0;
     pthread_mutex_unlock(&report->lock);
 }
 
@@ -112,9 +120,8 @@ void report_set_regions(struct report *report, const struct motion_watch *motion
 
     pthread_mutex_lock(&report->lock);
     memset(report->telemetry.regions, 0, sizeof report->telemetry.regions);
-    for (size_t i = 0; (region = motion_watch_region(motion_watch, i)); i++) {
+    for (size_t i = 0; (region = motion_watch_region(motion_watch, i)); i++)
         report->telemetry.regions[i] = *region;
-    }
     pthread_mutex_unlock(&report->lock);
 }
 

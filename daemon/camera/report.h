@@ -22,8 +22,8 @@ struct report {
     char end_reason[512];
 
     // Lane thread only: the window over which fps is measured.
-    int64_t window_ns;
-    uint64_t window_frames;
+    int64_t window_ns;      // when the frame came at which it begins; 0: none has come
+    uint64_t window_frames; // since then
 };
 
 // `copies` is the camera's and outlives the report.
@@ -40,9 +40,11 @@ void report_set_end(struct report *report, enum link_type type, const char *reas
 enum link_type report_get_end(struct report *report, char *ret_reason, size_t size);
 
 // The source is new, gave a frame at `now_ns` (an fps window's end returns true: a good moment to
-// describe the path anew), or is about to be closed; `lost`: because it failed.
-void report_source_opened(struct report *report, int64_t now_ns);
-bool report_source_frame(struct report *report, const struct source *source, int64_t now_ns);
+// describe the path anew), or is about to be closed; `lost`: because it failed. `patience_ns`: for
+// how long no other frame may come, see schedule_patience_ns().
+void report_source_opened(struct report *report);
+bool report_source_frame(struct report *report, const struct source *source, int64_t now_ns,
+                         int64_t patience_ns);
 void report_source_closed(struct report *report, const struct source *source, bool lost);
 // The memory path line, and the layout of what the views get.
 void report_set_path(struct report *report, const struct frame_layout *picture, const char *path);

@@ -2,6 +2,8 @@
 
 #include "config/diff.h"
 #include "daemon/camera/encoder_watch.h"
+#include "daemon/common/camera_files.h"
+#include "daemon/common/confine.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,14 +22,12 @@ static int add_channels(struct settings *settings, const struct link_configurati
         if (settings_find(settings, head->views[i])) {
             return -EPROTO; // the same number twice
         }
-        if (known) {
+        if (known)
             settings->channels[i] = channel_ref(known);
-        } else {
+        else
             r = channel_new(head->views[i], environment, &settings->channels[i]);
-        }
-        if (r) {
+        if (r)
             return r;
-        }
         settings->count++;
     }
     return 0;
@@ -39,13 +39,11 @@ int settings_new(const uint8_t *payload, size_t size, const struct settings *bef
 {
     struct link_configuration head;
 
-    if (size < sizeof head) {
+    if (size < sizeof head)
         return error_set(error, -EPROTO, "the link brought no configuration");
-    }
     struct settings *settings = calloc(1, sizeof *settings);
-    if (!settings) {
+    if (!settings)
         return error_set(error, -ENOMEM, "out of memory");
-    }
     memcpy(&head, payload, sizeof head);
     settings->references = 1;
     settings->number = head.number;
@@ -75,9 +73,8 @@ int settings_new(const uint8_t *payload, size_t size, const struct settings *bef
         return r;
     }
     for (size_t i = 0; before && i < before->count; i++) {
-        if (!settings_find(settings, channel_number(before->channels[i]))) {
+        if (!settings_find(settings, channel_number(before->channels[i])))
             channel_set_watched(before->channels[i], false);
-        }
     }
     *ret_settings = settings;
     return 0;
@@ -91,12 +88,10 @@ struct settings *settings_ref(struct settings *settings)
 
 void settings_unref(struct settings *settings)
 {
-    if (!settings || --settings->references > 0) {
+    if (!settings || --settings->references > 0)
         return;
-    }
-    for (size_t i = 0; i < settings->count; i++) {
+    for (size_t i = 0; i < settings->count; i++)
         channel_unref(settings->channels[i]);
-    }
     config_free(settings->config);
     free(settings);
 }
@@ -111,20 +106,40 @@ void settings_describe(const struct settings *settings, struct link_telemetry *t
     const struct config_block *blocks = settings->config->blocks;
 
     _Static_assert(CONFIG_KERNEL_COUNT <= LINK_KERNELS_MAX, "telemetry has room for all kernels");
-    for (size_t i = 0; i < settings->count; i++) {
+    for (size_t i = 0; i < settings->count; i++)
         channel_describe(settings->channels[i], telemetry, i);
-    }
-    for (size_t i = 0; i < CONFIG_KERNEL_COUNT; i++) {
+    for (size_t i = 0; i < CONFIG_KERNEL_COUNT; i++)
         telemetry->blocks[i] = (struct link_block){blocks[i].x, blocks[i].y, blocks[i].rows};
-    }
 }
 
 struct channel *settings_find(const struct settings *settings, uint32_t view)
 {
     for (size_t i = 0; i < settings->count; i++) {
-        if (channel_number(settings->channels[i]) == view) {
+        if (channel_number(settings->channels[i]) == view)
             return settings->channels[i];
-        }
+    }
+    return NULL;
+}
+
+// Files that the C library reads to find a camera in the network.
+static const char *const network_files[] = {"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf"};
+
+const char *settings_find_shut(const struct settings *settings)
+{
+    const struct config_camera *camera = settings_camera(settings);
+    const char *own[CAMERA_FILES_MAX];
+    size_t count = camera_files_list(camera, own);
+
+    for (size_t i = 0; i < count; i++) {
+        if (confine_shuts(own[i]))
+            return own[i];
+    }
+    bool network =
+        camera->source == CONFIG_SOURCE_RTSP || camera->source == CONFIG_SOURCE_GSTREAMER;
+
+    for (size_t i = 0; network && i < ARRAY_LENGTH(network_files); i++) {
+        if (confine_shuts(network_files[i]))
+            return network_files[i];
     }
     return NULL;
 }

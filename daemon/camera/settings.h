@@ -28,6 +28,9 @@ int settings_new(const uint8_t *payload, size_t size, const struct settings *bef
 struct settings *settings_ref(struct settings *settings);
 void settings_unref(struct settings *settings); // takes NULL
 
+// A file of the camera's that was put in place after this process was confined, which cannot be
+// read until a new process is there (confine_shuts()); NULL: there is none. Borrowed.
+const char *settings_find_shut(const struct settings *settings);
 // The camera of the configuration.
 const struct config_camera *settings_camera(const struct settings *settings);
 // Fills in the views and the blocks.

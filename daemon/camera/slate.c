@@ -27,11 +27,10 @@ static void format_time(char *text, size_t size, int64_t seconds)
 {
     int64_t hours = seconds / 3600, minutes = seconds / 60 % 60;
 
-    if (hours) {
+    if (hours)
         snprintf(text, size, "%" PRId64 ":%02" PRId64 ":%02" PRId64, hours, minutes, seconds % 60);
-    } else {
+    else
         snprintf(text, size, "%" PRId64 ":%02" PRId64, minutes, seconds % 60);
-    }
 }
 
 int slate_draw(struct frame *frame, const char *camera, int64_t seconds, struct error *error)
@@ -41,9 +40,8 @@ int slate_draw(struct frame *frame, const char *camera, int64_t seconds, struct 
     int64_t top = ((int64_t)frame->layout.height - 3 * LINE_ADVANCE * (int64_t)scale) / 2;
 
     int r = frame_begin_cpu_access(frame, error);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     memset(frame_plane(frame, 0), LUMA_GROUND,
            frame->layout.planes[0].stride * frame->layout.planes[0].rows);
     memset(frame_plane(frame, 1), CHROMA_NEUTRAL,
@@ -70,15 +68,13 @@ static int make_pool(const struct encoder_settings *settings, struct gpu_surface
                       FRAME_STRIDE_ALIGN);
     layout.range = settings->range;
     layout.colour = settings->colour;
-    if (settings->surfaces) {
+    if (settings->surfaces)
         r = allocator->surfaces->lay_out(allocator->context, &layout, error);
-    }
     if (r == 0) {
         r = frame_pool_new(&layout, settings->surfaces ? SLATE_SURFACES : SLATE_FRAMES, allocator,
                            ret_pool);
-        if (r < 0 && !(settings->surfaces && gpu_surfaces_take_failure(surfaces, error))) {
+        if (r < 0 && !(settings->surfaces && gpu_surfaces_take_failure(surfaces, error)))
             error_set(error, r, "no memory for %ux%u pictures", layout.width, layout.height);
-        }
     }
     return r;
 }
@@ -95,9 +91,8 @@ static int slate_pool_new(const struct encoder_settings *settings, struct gpu_su
     struct frame_pool *pool;
     int r = make_pool(settings, surfaces, error, &pool);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     trial = frame_pool_take(pool);
     r = slate_draw(trial, camera, -1, error);
     if (r < 0) {
@@ -109,9 +104,36 @@ static int slate_pool_new(const struct encoder_settings *settings, struct gpu_su
     return 0;
 }
 
-// Logs, if there is something to tell, why surfaces do not go into the encoder in the best way, and
-// how they do.
-static void tell_way(const char *camera, const struct encoder *encoder, const struct error *why)
+// Keeps for status which encoders were passed over, and logs what is new of it. `encoder` is the
+// one that is used instead; NULL: there is none, which is logged by itself. That GStreamer lacks
+// what no board has either is no news.
+static void tell_trials(const struct slated_encoder_setup *setup,
+                        const struct encoder_trials *trials, const struct encoder *encoder)
+{
+    char passed[sizeof trials->list[0].encoder];
+
+    if (encoder) {
+        snprintf(passed, sizeof passed, "%s%s", encoder_name(encoder), encoder_how(encoder));
+        encoder_watches_note_success(setup->watches, passed);
+    }
+    for (unsigned i = 0; i < trials->count; i++) {
+        const struct link_trial *trial = &trials->list[i];
+        char took[32] = "";
+
+        if (trial->missing && !(setup->expected >> trial->element & 1))
+            continue;
+        if (!encoder_watches_note(setup->watches, trial) || !encoder)
+            continue;
+        if (trial->took_ms)
+            snprintf(took, sizeof took, " after %u ms", trial->took_ms);
+        log_write(LOG_NOTICE, LOG_EVENT_NONE, setup->camera, NULL,
+                  "encoder %s failed its trial%s: %s, using %s", trial->encoder, took,
+                  trial->reason, passed);
+    }
+}
+
+// Why the slates of an encoder that takes surfaces have none, "": they have.
+static void tell_slates(const char *camera, const struct encoder *encoder, const struct error *why)
 {
     if (why->text[0]) {
         log_write(LOG_NOTICE, LOG_EVENT_NONE, camera, NULL,
@@ -126,7 +148,8 @@ int slated_encoder_make(struct slated_encoder *slated, const struct slated_encod
 {
     struct encoder_settings settings = *setup->settings;
     _cleanup_(cleanup_frame) struct frame *trial = NULL;
-    struct error why = {0}, ways = {0};
+    struct encoder_trials trials;
+    struct error why = {0};
     int r = slate_pool_new(&settings, setup->surfaces, setup->camera, &why, &slated->slate_pool,
                            &trial);
 
@@ -137,19 +160,18 @@ int slated_encoder_make(struct slated_encoder *slated, const struct slated_encod
     } else if (r) {
         *error = why;
     }
-    if (r) {
+    if (r)
         return r;
-    }
-    r = encoder_new(&settings, trial, setup->watches, setup->output, setup->context, &ways,
+    r = encoder_new(&settings, trial, setup->watches, setup->output, setup->context, &trials, error,
                     &slated->encoder);
+    tell_trials(setup, &trials, slated->encoder);
     if (r) {
-        *error = ways;
         slated->refused = *setup->settings;
         slated->refusal = *error;
         frame_pool_unref(TAKE(slated->slate_pool));
     } else {
         slated->refused = (struct encoder_settings){0};
-        tell_way(setup->camera, slated->encoder, ways.text[0] ? &ways : &why);
+        tell_slates(setup->camera, slated->encoder, &why);
     }
     return r;
 }
@@ -164,16 +186,13 @@ bool slated_encoder_fits(const struct slated_encoder *slated, const struct encod
 {
     struct encoder_settings have;
 
-    if (!slated->encoder) {
+    if (!slated->encoder)
         return false;
-    }
     have = *encoder_get_settings(slated->encoder);
-    if (encoder_can_retune(slated->encoder)) {
+    if (encoder_can_retune(slated->encoder))
         have.bitrate_kbps = wanted->bitrate_kbps;
-    }
-    if (slated->lacks_surfaces) {
+    if (slated->lacks_surfaces)
         have.surfaces = wanted->surfaces;
-    }
     have.jpeg_quality = wanted->jpeg_quality;
     have.keyframe_frames = wanted->keyframe_frames;
     have.failed = wanted->failed;

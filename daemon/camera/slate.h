@@ -24,12 +24,13 @@ struct slated_encoder {
     struct error refusal;            // why
 };
 
-// What one is made for.
+// The arguments of a new one.
 struct slated_encoder_setup {
     const struct encoder_settings *settings;
     struct gpu_surfaces *surfaces; // for slates, where the settings want surfaces
     const char *camera;            // its name, for the slate and the log
     struct encoder_watches *watches;
+    unsigned expected;      // elements that the board has, a bit for each: a missing one is told
     encoder_output *output; // gets the slate's two key frames first, marked as trial
     void *context;
 };

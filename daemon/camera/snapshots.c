@@ -32,6 +32,9 @@ struct snapshots {
     struct snapshot_job jobs[LINK_VIEWS_MAX]; // that wait, the oldest first
     size_t job_count;
     uint32_t under_way; // the view whose picture is made into JPEGs; 0: none
+    unsigned done;      // how many pictures the thread has taken and made
+    unsigned seen;      // of these, at the last look
+    unsigned looks;     // without one more, though some wait
     bool stopping;
 };
 
@@ -62,9 +65,8 @@ static void send_jpeg(struct snapshots *snapshots, const struct snapshot_job *jo
                       LINK_PAYLOAD_MAX);
         }
     }
-    if (error.text[0]) {
+    if (error.text[0])
         tell(snapshots, error.text);
-    }
 }
 
 // False: the thread is to end.
@@ -72,9 +74,9 @@ static bool take_job(struct snapshots *snapshots, struct snapshot_job *ret_job)
 {
     pthread_mutex_lock(&snapshots->lock);
     snapshots->under_way = 0;
-    while (!snapshots->job_count && !snapshots->stopping) {
+    snapshots->done++;
+    while (!snapshots->job_count && !snapshots->stopping)
         pthread_cond_wait(&snapshots->changed, &snapshots->lock);
-    }
     bool taken = !snapshots->stopping;
     if (taken) {
         *ret_job = snapshots->jobs[0];
@@ -96,9 +98,8 @@ static void *snapshots_thread(void *context)
     setpriority(PRIO_PROCESS, 0, NICE); // of this thread alone, as Linux has it
     while (take_job(snapshots, &job)) {
         for (unsigned scale = 0; scale < LINK_SCALES; scale++) {
-            if (job.scales >> scale & 1) {
+            if (job.scales >> scale & 1)
                 send_jpeg(snapshots, &job, scale);
-            }
         }
         frame_unref(job.picture);
     }
@@ -109,9 +110,8 @@ int snapshots_new(struct link *link, const char *camera, struct snapshots **ret_
 {
     struct snapshots *snapshots = calloc(1, sizeof *snapshots);
 
-    if (!snapshots) {
+    if (!snapshots)
         return -ENOMEM;
-    }
     snapshots->link = link;
     snapshots->camera = camera;
     pthread_mutex_init(&snapshots->lock, NULL);
@@ -131,31 +131,38 @@ int snapshots_new(struct link *link, const char *camera, struct snapshots **ret_
 
 void snapshots_free(struct snapshots *snapshots)
 {
-    if (!snapshots) {
+    if (!snapshots)
         return;
-    }
     pthread_mutex_lock(&snapshots->lock);
     snapshots->stopping = true;
     pthread_cond_signal(&snapshots->changed);
     pthread_mutex_unlock(&snapshots->lock);
-    if (snapshots->started) {
+    if (snapshots->started)
         pthread_join(snapshots->thread, NULL);
-    }
-    for (size_t i = 0; i < snapshots->job_count; i++) {
+    for (size_t i = 0; i < snapshots->job_count; i++)
         frame_unref(snapshots->jobs[i].picture);
-    }
     jpeg_free(snapshots->jpeg);
     pthread_cond_destroy(&snapshots->changed);
     pthread_mutex_destroy(&snapshots->lock);
     free(snapshots);
 }
 
+unsigned snapshots_look(struct snapshots *snapshots)
+{
+    pthread_mutex_lock(&snapshots->lock);
+    bool waits = snapshots->under_way || snapshots->job_count;
+    unsigned looks = waits && snapshots->done == snapshots->seen ? snapshots->looks + 1 : 0;
+    snapshots->looks = looks;
+    snapshots->seen = snapshots->done;
+    pthread_mutex_unlock(&snapshots->lock);
+    return looks;
+}
+
 static struct snapshot_job *find_job(struct snapshots *snapshots, uint32_t view)
 {
     for (size_t i = 0; i < snapshots->job_count; i++) {
-        if (snapshots->jobs[i].view == view) {
+        if (snapshots->jobs[i].view == view)
             return &snapshots->jobs[i];
-        }
     }
     return NULL;
 }
@@ -197,9 +204,8 @@ static bool remembers(const struct config_view *view)
     struct config_view side;
     struct error error;
 
-    for (unsigned i = 0; view->view == CONFIG_VIEW_SPLIT && i < 2 && !any; i++) {
+    for (unsigned i = 0; view->view == CONFIG_VIEW_SPLIT && i < 2 && !any; i++)
         any = config_split_side(view, i, &side, &error) == 0 && config_view_remembers(&side);
-    }
     return any;
 }
 
@@ -208,11 +214,10 @@ bool snapshot_wishes_begin(struct snapshot_wishes *wishes, const struct config_v
 {
     unsigned wanted = wishes->wanted;
 
-    if (wanted) {
+    if (wanted)
         wishes->until_ns = clock_now_ns() + LINGER_NS;
-    } else if (wishes->until_ns && clock_now_ns() >= wishes->until_ns) {
+    else if (wishes->until_ns && clock_now_ns() >= wishes->until_ns)
         wishes->until_ns = 0;
-    }
     wishes->served = wanted && (goes_on || !remembers(view)) ? wanted : 0;
     return wishes->until_ns;
 }
@@ -222,7 +227,6 @@ void snapshot_wishes_serve(struct snapshot_wishes *wishes, struct snapshots *sna
 {
     const struct snapshot_job job = {view, picture, wishes->served, quality};
 
-    if (wishes->served && add_job(snapshots, job)) {
+    if (wishes->served && add_job(snapshots, job))
         wishes->wanted &= ~wishes->served;
-    }
 }

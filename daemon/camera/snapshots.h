@@ -17,6 +17,10 @@ int snapshots_new(struct link *link, const char *camera, struct snapshots **ret_
 // Waits for the JPEG under way. Takes NULL.
 void snapshots_free(struct snapshots *snapshots);
 
+// Once a second, one thread. How many looks in a row have found pictures that wait and none that
+// was made.
+unsigned snapshots_look(struct snapshots *snapshots);
+
 // The snapshots that are wanted of a view. Embedded; starts out as {0}.
 struct snapshot_wishes {
     atomic_uint wanted; // bits of the scales

@@ -40,9 +40,8 @@ int tuner_new(void (*tell)(void *context, const struct link_tune_progress *progr
 {
     struct tuner *tuner = calloc(1, sizeof *tuner);
 
-    if (!tuner) {
+    if (!tuner)
         return -ENOMEM;
-    }
     tuner->tell = tell;
     tuner->context = context;
     pthread_mutex_init(&tuner->lock, NULL);
@@ -53,12 +52,10 @@ int tuner_new(void (*tell)(void *context, const struct link_tune_progress *progr
 // Ends what the view has.
 static void leave_view(struct tuner *tuner)
 {
-    if (tuner->run) {
+    if (tuner->run)
         sweep_end(TAKE(tuner->run));
-    }
-    if (tuner->rigged) {
+    if (tuner->rigged)
         rig_finish(&tuner->rig);
-    }
     tuner->rigged = tuner->has_scenes = false;
     tuner->kernel = tuner->kernel_count = 0;
 }
@@ -75,9 +72,8 @@ static void end(struct tuner *tuner)
 
 void tuner_free(struct tuner *tuner)
 {
-    if (!tuner) {
+    if (!tuner)
         return;
-    }
     end(tuner);
     pthread_mutex_destroy(&tuner->lock);
     free(tuner);
@@ -107,13 +103,11 @@ static void follow_request(struct tuner *tuner, const struct tuner_place *place)
     struct link_tune asked = tuner->asked;
     tuner->asked.number = 0;
     pthread_mutex_unlock(&tuner->lock);
-    if (asked.number == 0 || (asked.stop && asked.number != tuner->request.number)) {
+    if (asked.number == 0 || (asked.stop && asked.number != tuner->request.number))
         return;
-    }
     end(tuner);
-    if (asked.stop) {
+    if (asked.stop)
         return;
-    }
     tuner->request = asked;
     tuner->settings = settings_ref(place->settings);
     tuner->input = *place->input;
@@ -125,19 +119,16 @@ static void follow_request(struct tuner *tuner, const struct tuner_place *place)
 // Why the tune cannot go on; NULL: it can.
 static const char *find_objection(const struct tuner *tuner, const struct tuner_place *place)
 {
-    if (!tuner->sweeps) {
+    if (!tuner->sweeps)
         return "out of memory";
-    }
-    if (!place->means->gpu) {
+    if (!place->means->gpu)
         return "this camera does not compute on a GPU";
-    }
     if (place->means->gpu != tuner->means.gpu ||
         place->means->allocator != tuner->means.allocator) {
         return "what computes the views has changed";
     }
-    if (place->settings != tuner->settings) {
+    if (place->settings != tuner->settings)
         return "other settings have come";
-    }
     if (place->input->format != tuner->input.format || place->input->width != tuner->input.width ||
         place->input->height != tuner->input.height) {
         return "the camera's pictures have changed";
@@ -165,17 +156,15 @@ static int begin_view(struct tuner *tuner, struct error *error)
     enum config_kernel all[CONFIG_KERNEL_COUNT];
     uint32_t number = channel_number(tuner->settings->channels[tuner->view]);
 
-    if (tuner->request.view && tuner->request.view != number) {
+    if (tuner->request.view && tuner->request.view != number)
         return 1;
-    }
     int r = rig_init_kernels(&tuner->rig, &setup, error);
     tuner->rigged = true;
     tuner->rig.wait_ns = WAIT_NS;
     size_t count = r == 0 ? runner_groups(&tuner->rig.runner, all) : 0;
     for (size_t i = 0; i < count; i++) {
-        if (is_wanted(tuner, all[i])) {
+        if (is_wanted(tuner, all[i]))
             tuner->kernels[tuner->kernel_count++] = all[i];
-        }
     }
     return r == -EAGAIN || (r == 0 && !tuner->kernel_count) ? 1 : r;
 }
@@ -209,9 +198,8 @@ static int step(struct tuner *tuner, struct error *error)
 
         leave_view(tuner);
         tuner->view += is_next;
-        if (tuner->view == tuner->settings->count) {
+        if (tuner->view == tuner->settings->count)
             return 0;
-        }
         r = begin_view(tuner, error);
         tuner->has_scenes = r > 0; // of none
         tuner->rigged |= r > 0;
@@ -223,9 +211,8 @@ static int step(struct tuner *tuner, struct error *error)
         return r < 0 ? r : 1;
     }
     r = tuner->run ? sweep_turn(tuner->run, error) : begin_kernel(tuner, error);
-    if (r == 0 && sweep_turns_taken(tuner->run) > 0 && !sweep_go_on(tuner->run)) {
+    if (r == 0 && sweep_turns_taken(tuner->run) > 0 && !sweep_go_on(tuner->run))
         end_kernel(tuner);
-    }
     return r < 0 ? r : 1;
 }
 
@@ -234,7 +221,7 @@ static struct link_block link_block(struct config_block block)
     return (struct link_block){block.x, block.y, block.rows};
 }
 
-// What was tried last, if it is time to tell it.
+// Tells the block that was tried last, if it is time.
 static void tell_tried(struct tuner *tuner)
 {
     struct config_block last, best;
@@ -284,13 +271,11 @@ static void tell_choice(struct tuner *tuner, enum config_kernel kernel)
     struct config_block set = {0}, best;
 
     for (size_t i = 0; i < tuner->sweep_count; i++) {
-        if (tuner->sweeps[i].kernel == kernel) {
+        if (tuner->sweeps[i].kernel == kernel)
             choice.sweeps[choice.count++] = &tuner->sweeps[i];
-        }
     }
-    if (choice.count == 0) {
+    if (choice.count == 0)
         return;
-    }
     best = choice.sweeps[0]->in_use;
     sweep_choose(&choice, &set);
     if (set.x) {
@@ -320,9 +305,8 @@ static void finish(struct tuner *tuner)
                     "camera's pictures on");
         return;
     }
-    for (enum config_kernel kernel = 0; kernel < CONFIG_KERNEL_COUNT; kernel++) {
+    for (enum config_kernel kernel = 0; kernel < CONFIG_KERNEL_COUNT; kernel++)
         tell_choice(tuner, kernel);
-    }
     end(tuner);
     tuner->tell(tuner->context, &done);
 }
@@ -351,34 +335,29 @@ int tuner_turn(struct tuner *tuner, const struct tuner_place *place, struct erro
     int r = 1;
 
     follow_request(tuner, place);
-    if (tuner->request.number == 0) {
+    if (tuner->request.number == 0)
         return 0;
-    }
     const char *objection = find_objection(tuner, place);
     if (objection) {
         fail(tuner, objection);
         return 0;
     }
-    if (place->fps_numerator > 0) {
+    if (place->fps_numerator > 0)
         until_ns += NS_PER_S * place->fps_denominator / place->fps_numerator / SHARE_OF_FRAME;
-    }
     r = gpu_use_stream(tuner->means.gpu, 0, error);
     do {
         r = r < 0 ? r : step(tuner, error);
     } while (r > 0 && clock_now_ns() < until_ns);
-    if (r < 0) {
+    if (r < 0)
         return handle_error(tuner, r, error);
-    }
     tell_tried(tuner);
-    if (r == 0) {
+    if (r == 0)
         finish(tuner);
-    }
     return 0;
 }
 
 void tuner_abandon(struct tuner *tuner)
 {
-    if (tuner->request.number) {
+    if (tuner->request.number)
         fail(tuner, "the camera delivers no pictures");
-    }
 }

@@ -22,7 +22,7 @@ void tuner_free(struct tuner *tuner);
 // Control thread: begins a tune with the next frame, or stops one.
 void tuner_ask(struct tuner *tuner, const struct link_tune *request);
 
-// What the lane has now.
+// The lane's settings and means now.
 struct tuner_place {
     struct settings *settings; // in force
     const struct frame_layout *input;

@@ -9,13 +9,11 @@ static size_t find_start_code(const uint8_t *bytes, size_t size, size_t offset)
     for (size_t at = offset + 2; at < size; at++) {
         const uint8_t *one = memchr(bytes + at, 1, size - at);
 
-        if (!one) {
+        if (!one)
             return size;
-        }
         at = (size_t)(one - bytes);
-        if (one[-1] == 0 && one[-2] == 0) {
+        if (one[-1] == 0 && one[-2] == 0)
             return at - 2;
-        }
     }
     return size;
 }
@@ -26,9 +24,8 @@ size_t annex_b_next(const uint8_t *bytes, size_t size, size_t offset, size_t *re
     for (;;) {
         size_t begin = find_start_code(bytes, size, offset) + 3;
 
-        if (begin >= size) {
+        if (begin >= size)
             return 0;
-        }
         size_t end = find_start_code(bytes, size, begin), next = end;
         while (end > begin && bytes[end - 1] == 0) {
             end--; // trailing_zero_8bits, or the zero_byte of the next start code
@@ -50,9 +47,8 @@ bool annex_b_is_key_frame(enum config_codec codec, const uint8_t *bytes, size_t 
         unsigned type = codec == CONFIG_CODEC_H264 ? bytes[offset] & 31 : bytes[offset] >> 1 & 63;
         bool is_slice = codec == CONFIG_CODEC_H264 ? type >= 1 && type <= 5 : type < 32;
 
-        if (is_slice) {
+        if (is_slice)
             return codec == CONFIG_CODEC_H264 ? type == 5 : type >= 16 && type <= 21;
-        }
     }
     return false;
 }

@@ -7,7 +7,7 @@
 // How many descriptors the front needs, for one viewer and the readers of the control socket as
 // well, and how many more for each camera. A camera process needs fewer.
 #define FRONT 60
-#define FRONT_CAMERA 4
+#define FRONT_CAMERA 6
 #define RAISED_MAX 65536 // some libraries walk through all that could be open
 
 static rlim_t least(rlim_t a, rlim_t b)
@@ -50,9 +50,8 @@ size_t descriptors_left(void)
     DIR *folder = opendir("/proc/self/fd");
     size_t limit = descriptors_limit(), open = 0;
 
-    if (!folder) {
+    if (!folder)
         return 0;
-    }
     // cppcheck-suppress readdirCalled // nobody else reads this folder
     while (readdir(folder)) {
         open++; // ".", ".." and this folder count, too: room for a few being opened

@@ -33,9 +33,8 @@ static void read_chroma_and_scaling(struct nal_reader *reader, struct nal_pictur
     nal_read(reader, 1);
     if (nal_read(reader, 1)) {
         for (unsigned i = 0; i < (picture->chroma_format == 3 ? 12 : 8); i++) {
-            if (nal_read(reader, 1)) {
+            if (nal_read(reader, 1))
                 skip_scaling_list(reader, i < 6 ? 16 : 64);
-            }
         }
     }
 }
@@ -50,9 +49,8 @@ static void skip_picture_order(struct nal_reader *reader)
         nal_read(reader, 1);
         nal_read_golomb(reader);
         nal_read_golomb(reader);
-        for (uint32_t i = nal_read_golomb(reader); i > 0 && !reader->over; i--) {
+        for (uint32_t i = nal_read_golomb(reader); i > 0 && !reader->over; i--)
             nal_read_golomb(reader);
-        }
     }
 }
 
@@ -98,9 +96,8 @@ static uint32_t read_to_vui(struct nal_reader *reader, struct nal_picture *pictu
     profile = nal_read(reader, 8);
     nal_read(reader, 16); // constraints and level
     nal_read_golomb(reader);
-    if (memchr(high_profiles, (int)profile, sizeof high_profiles)) {
+    if (memchr(high_profiles, (int)profile, sizeof high_profiles))
         read_chroma_and_scaling(reader, picture);
-    }
     nal_read_golomb(reader); // log2_max_frame_num_minus4
     skip_picture_order(reader);
     references = nal_read_golomb(reader);
@@ -111,21 +108,18 @@ static uint32_t read_to_vui(struct nal_reader *reader, struct nal_picture *pictu
 
 static void skip_aspect_and_overscan(struct nal_reader *reader)
 {
-    if (nal_read(reader, 1) && nal_read(reader, 8) == NAL_ASPECT_RATIO_EXTENDED) {
+    if (nal_read(reader, 1) && nal_read(reader, 8) == NAL_ASPECT_RATIO_EXTENDED)
         nal_read(reader, 32);
-    }
-    if (nal_read(reader, 1)) {
+    if (nal_read(reader, 1))
         nal_read(reader, 1);
-    }
 }
 
 static void skip_signal_type(struct nal_reader *reader)
 {
     if (nal_read(reader, 1)) {
         nal_read(reader, 4);
-        if (nal_read(reader, 1)) {
+        if (nal_read(reader, 1))
             nal_read(reader, 24);
-        }
     }
 }
 
@@ -188,9 +182,8 @@ static void write_restriction(struct nal_reader *reader, struct nal_writer *writ
     if (is_said) {
         from.at = reader->at;
         nal_read(reader, 1);
-        for (unsigned i = 0; i < 4; i++) {
+        for (unsigned i = 0; i < 4; i++)
             nal_read_golomb(reader);
-        }
         nal_copy(&from, writer, reader->at);
         nal_read_golomb(reader);
     } else {
@@ -244,9 +237,8 @@ GByteArray *h264_sps_rewrite(const uint8_t *sps, size_t size, const struct h264_
     struct nal_reader reader = {0};
     struct nal_writer writer = {0};
 
-    if (size == 0 || (sps[0] & 31) != NAL_SPS) {
+    if (size == 0 || (sps[0] & 31) != NAL_SPS)
         return NULL;
-    }
     bytes = nal_unescape(sps, size);
     writer.bytes = rewritten = g_byte_array_new();
     reader.bytes = bytes->data;
@@ -279,19 +271,16 @@ int h264_sps_read(const uint8_t *sps, size_t size, struct nal_picture *ret_pictu
     struct nal_reader reader = {0};
     struct nal_picture picture;
 
-    if (size == 0 || (sps[0] & 31) != NAL_SPS) {
+    if (size == 0 || (sps[0] & 31) != NAL_SPS)
         return -EBADMSG;
-    }
     bytes = nal_unescape(sps, size);
     reader.bytes = bytes->data;
     reader.end = nal_end(bytes);
     read_to_vui(&reader, &picture);
-    if (nal_read(&reader, 1)) {
+    if (nal_read(&reader, 1))
         nal_read_vui(&reader, &picture);
-    }
-    if (reader.over) {
+    if (reader.over)
         return -EBADMSG;
-    }
     *ret_picture = picture;
     return 0;
 }

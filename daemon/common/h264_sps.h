@@ -1,5 +1,5 @@
-// What an H.264 stream says of its colours and of the order of its pictures, in the VUI of its
-// sequence parameter sets (ITU-T H.264, 7.3.2.1.1 and E.1.1).
+// The colours of an H.264 stream and the order of its pictures, in the VUI of its sequence
+// parameter sets (ITU-T H.264, 7.3.2.1.1 and E.1.1).
 //
 // Encoders differ in what they write there: openh264enc writes no colours, x264enc what GStreamer
 // makes of the caps, hardware what its driver assumes. Where nothing is said of the order, a

@@ -31,9 +31,8 @@ static unsigned nal_type(const uint8_t *nal)
 
 static void skip(struct nal_reader *reader, unsigned bits)
 {
-    for (; bits > 32; bits -= 32) {
+    for (; bits > 32; bits -= 32)
         nal_read(reader, 32);
-    }
     nal_read(reader, bits);
 }
 
@@ -50,9 +49,8 @@ static void skip_profile(struct nal_reader *reader, unsigned sub_layers)
     if (sub_layers > 1) {
         skip(reader, 2 * (8 - (sub_layers - 1))); // reserved_zero_2bits
     }
-    for (unsigned i = 0; i + 1 < sub_layers; i++) {
+    for (unsigned i = 0; i + 1 < sub_layers; i++)
         skip(reader, has_profile[i] * PROFILE_BITS + has_level[i] * LEVEL_BITS);
-    }
 }
 
 static void read_size(struct nal_reader *reader, struct nal_picture *picture)
@@ -89,9 +87,8 @@ static unsigned read_to_ordering(struct nal_reader *reader, struct nal_picture *
     };
     nal_read(reader, 16 + 4); // NAL unit header, video parameter set
     sub_layers = nal_read(reader, 3) + 1;
-    if (sub_layers > SUB_LAYERS_MAX) {
+    if (sub_layers > SUB_LAYERS_MAX)
         return 0;
-    }
     nal_read(reader, 1); // temporal nesting
     skip_profile(reader, sub_layers);
     nal_read_golomb(reader);
@@ -126,9 +123,8 @@ GByteArray *h265_sps_rewrite(const uint8_t *sps, size_t size)
     struct nal_reader reader = {0};
     struct nal_writer writer = {0};
 
-    if (size < 2 || nal_type(sps) != NAL_SPS) {
+    if (size < 2 || nal_type(sps) != NAL_SPS)
         return NULL;
-    }
     bytes = nal_unescape(sps, size);
     writer.bytes = rewritten = g_byte_array_new();
     reader.bytes = bytes->data;
@@ -148,9 +144,8 @@ static void skip_scaling_lists(struct nal_reader *reader)
                 nal_read_golomb(reader); // taken from another one
                 continue;
             }
-            for (unsigned i = 0; i < count + (size > 1); i++) {
+            for (unsigned i = 0; i < count + (size > 1); i++)
                 nal_read_golomb(reader);
-            }
         }
     }
 }
@@ -187,17 +182,14 @@ static void skip_references(struct nal_reader *reader, uint32_t poc_bits)
     unsigned count = 0;
 
     reader->over |= sets > REFERENCE_SETS_MAX || poc_bits > POC_BITS_MAX;
-    for (uint32_t i = 0; i < sets && !reader->over; i++) {
+    for (uint32_t i = 0; i < sets && !reader->over; i++)
         count = skip_reference_set(reader, i == 0, count);
-    }
-    if (!nal_read(reader, 1)) {
+    if (!nal_read(reader, 1))
         return;
-    }
     long_term = nal_read_golomb(reader);
     reader->over |= long_term > LONG_TERM_MAX;
-    for (uint32_t i = 0; i < long_term && !reader->over; i++) {
+    for (uint32_t i = 0; i < long_term && !reader->over; i++)
         nal_read(reader, poc_bits + 1);
-    }
 }
 
 // From behind the order of pictures up to vui_parameters_present_flag.
@@ -207,9 +199,8 @@ static void skip_to_vui(struct nal_reader *reader, uint32_t poc_bits)
         nal_read_golomb(reader); // sizes of blocks, depths of their trees
     }
     bool has_lists = nal_read(reader, 1);
-    if (has_lists && nal_read(reader, 1)) { // else the usual ones
+    if (has_lists && nal_read(reader, 1)) // else the usual ones
         skip_scaling_lists(reader);
-    }
     nal_read(reader, 2);       // amp_enabled_flag, sample_adaptive_offset_enabled_flag
     if (nal_read(reader, 1)) { // pcm
         nal_read(reader, 8);
@@ -229,28 +220,24 @@ int h265_sps_read(const uint8_t *sps, size_t size, struct nal_picture *ret_pictu
     unsigned sub_layers;
     uint32_t poc_bits;
 
-    if (size < 2 || nal_type(sps) != NAL_SPS) {
+    if (size < 2 || nal_type(sps) != NAL_SPS)
         return -EBADMSG;
-    }
     bytes = nal_unescape(sps, size);
     reader.bytes = bytes->data;
     reader.end = nal_end(bytes);
     sub_layers = read_to_ordering(&reader, &picture, &poc_bits);
-    if (sub_layers == 0) {
+    if (sub_layers == 0)
         return -EBADMSG;
-    }
     for (unsigned i = nal_read(&reader, 1) ? 0 : sub_layers - 1; i < sub_layers; i++) {
         nal_read_golomb(&reader);
         nal_read_golomb(&reader);
         nal_read_golomb(&reader);
     }
     skip_to_vui(&reader, poc_bits);
-    if (nal_read(&reader, 1)) {
+    if (nal_read(&reader, 1))
         nal_read_vui(&reader, &picture);
-    }
-    if (reader.over) {
+    if (reader.over)
         return -EBADMSG;
-    }
     *ret_picture = picture;
     return 0;
 }
@@ -288,11 +275,10 @@ static void take_apart(const uint8_t *bytes, size_t size, struct parts *parts)
             parts->is_irap = type >= NAL_IRAP_FIRST && type <= NAL_IRAP_LAST;
             return;
         }
-        if (type >= NAL_VPS && type <= NAL_PPS) {
+        if (type >= NAL_VPS && type <= NAL_PPS)
             append_set(parts->sets, bytes + offset, length);
-        } else {
+        else
             append(type == NAL_AUD ? parts->delimiter : parts->others, bytes + offset, length);
-        }
     }
 }
 
@@ -309,9 +295,8 @@ GByteArray *h265_unit_rewrite(const uint8_t *bytes, size_t size, GByteArray *kno
         g_byte_array_set_size(known, 0);
         g_byte_array_append(known, sets->data, sets->len);
     }
-    if (*ret_empty || (sets->len == 0 && !parts.is_irap)) {
+    if (*ret_empty || (sets->len == 0 && !parts.is_irap))
         return NULL;
-    }
     unit = g_byte_array_sized_new((guint)(size + known->len));
     g_byte_array_append(unit, delimiter->data, delimiter->len);
     g_byte_array_append(unit, known->data, known->len);

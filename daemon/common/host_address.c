@@ -76,12 +76,10 @@ int host_address_find(int family, char ret_text[INET6_ADDRSTRLEN])
     struct ifaddrs *list = NULL;
     bool has_route = routes && host_address_default_route(routes, interface) == 0, found;
 
-    if (routes) {
+    if (routes)
         fclose(routes);
-    }
-    if (getifaddrs(&list) < 0) {
+    if (getifaddrs(&list) < 0)
         return -EADDRNOTAVAIL;
-    }
     found = (has_route && find(list, family, interface, ret_text)) ||
             find(list, family, NULL, ret_text);
     freeifaddrs(list);
@@ -100,9 +98,8 @@ void host_address_show_url(const char *url, char *ret_url, size_t size)
         char found[INET6_ADDRSTRLEN];
 
         if (host) {
-            if (host_address_find(hosts[i].family, found) < 0) {
+            if (host_address_find(hosts[i].family, found) < 0)
                 snprintf(found, sizeof found, "%s", hosts[i].loopback);
-            }
             snprintf(ret_url, size, strchr(found, ':') ? "%.*s://[%s]:%s" : "%.*s://%s:%s",
                      (int)(host - url), url, found, host + strlen(hosts[i].every));
             return;

@@ -1,11 +1,12 @@
 // Where messages go is decided once, at the first one: to the journal when stderr is its stream,
-// else to stderr itself. Nothing here changes after that, so any thread may log without a lock: a
-// journal entry is one datagram and a line is one write().
+// else to stderr itself. Nothing but the limits changes after that, so any thread may log, with a
+// lock for these alone: a journal entry is one datagram and a line is one write().
 #define SD_JOURNAL_SUPPRESS_LOCATION
 #include "daemon/common/log.h"
 
 #include "config/base.h"
 #include "config/redact.h"
+#include "daemon/common/log_limit.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -56,6 +57,12 @@ static void choose_output(void)
     to_journal = stderr_is_journal();
 }
 
+bool log_is_journal(void)
+{
+    pthread_once(&once, choose_output);
+    return to_journal;
+}
+
 void log_set_program(const char *name)
 {
     atomic_store(&program, name);
@@ -71,13 +78,12 @@ const char *log_event_id(enum log_event event)
 static void replace_control_characters(char *text)
 {
     for (; *text; text++) {
-        if ((unsigned char)*text < ' ' || *text == 0x7f) {
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
             *text = ' ';
-        }
     }
 }
 
-// What goes with the text of one message.
+// A message's priority, event and fields, without its text.
 struct record {
     int priority;
     enum log_event event;
@@ -94,9 +100,8 @@ struct entry {
 
 static void add_field(struct entry *entry, const char *name, const char *value)
 {
-    if (value && entry->count < (int)ARRAY_LENGTH(entry->fields)) {
+    if (value && entry->count < (int)ARRAY_LENGTH(entry->fields))
         snprintf(entry->fields[entry->count++], sizeof entry->fields[0], "%s=%.2200s", name, value);
-    }
 }
 
 static int write_journal(const struct record *record, const char *text)
@@ -113,12 +118,10 @@ static int write_journal(const struct record *record, const char *text)
     add_field(&entry, "MESSAGE_ID", message_ids[record->event]);
     add_field(&entry, "EDGED_CAMERA", record->camera);
     add_field(&entry, "EDGED_STATE", record->state);
-    for (size_t i = 0; i < record->field_count; i++) {
+    for (size_t i = 0; i < record->field_count; i++)
         add_field(&entry, record->fields[i].name, record->fields[i].value);
-    }
-    for (int i = 0; i < entry.count; i++) {
+    for (int i = 0; i < entry.count; i++)
         pieces[i] = (struct iovec){.iov_base = entry.fields[i], .iov_len = strlen(entry.fields[i])};
-    }
     return sd_journal_sendv(pieces, entry.count);
 }
 
@@ -137,26 +140,51 @@ static void write_line(int priority, const char *text)
     } while (written < 0 && errno == EINTR);
 }
 
+// Whether the message of `format` about the camera may be written once more in this minute: a
+// camera process that was taken over sends what edged logs as fast as it likes.
+static bool may_write(const struct record *record, const char *format,
+                      char ret_suffix[LOG_LIMIT_SUFFIX_SIZE])
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct log_limits limits;
+    struct {
+        const char *format;
+        char camera[40];
+    } key = {.format = format};
+    bool may;
+
+    if (record->priority == LOG_DEBUG)
+        return true;
+    for (size_t i = 0; record->camera && record->camera[i] && i < sizeof key.camera; i++)
+        key.camera[i] = record->camera[i];
+    pthread_mutex_lock(&lock);
+    may = log_limit_line_of(log_limits_of(&limits, (const uint8_t *)&key, sizeof key),
+                            clock_now_ns(), LOG_LIMIT_EACH_A_MINUTE, ret_suffix);
+    pthread_mutex_unlock(&lock);
+    return may;
+}
+
 __attribute__((format(printf, 2, 0))) static void
 write_record(const struct record *record, const char *format, va_list arguments)
 {
     _cleanup_(cleanup_free) char *message = NULL;
-    char text[2048];
+    char text[2048], suffix[LOG_LIMIT_SUFFIX_SIZE] = "";
     int used = 0, saved_errno = errno;
 
     pthread_once(&once, choose_output);
-    if (record->priority == LOG_DEBUG && !debug) {
+    if ((record->priority == LOG_DEBUG && !debug) || !may_write(record, format, suffix)) {
+        errno = saved_errno;
         return;
     }
-    if (record->camera) {
+    if (record->camera)
         used = snprintf(text, 256, "%.128s: ", record->camera);
-    }
     message = redact_format(format, arguments);
-    snprintf(text + used, sizeof text - used, "%s", message ? message : strerror(ENOMEM));
+    snprintf(text + used, sizeof text - used - strlen(suffix), "%s",
+             message ? message : strerror(ENOMEM));
+    strcat(text, suffix);
     replace_control_characters(text);
-    if (!to_journal || write_journal(record, text) < 0) {
+    if (!to_journal || write_journal(record, text) < 0)
         write_line(record->priority, text);
-    }
     errno = saved_errno;
 }
 

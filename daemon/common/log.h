@@ -5,6 +5,7 @@
 // for one failure, at the place that decides what happens next, and it ends in what happens next.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <syslog.h>
 
@@ -28,13 +29,18 @@ enum log_event {
 // called). `name` must stay valid: a literal.
 void log_set_program(const char *name);
 
+// Whether standard error is the journal's.
+bool log_is_journal(void);
+
 // The MESSAGE_ID of an event kind, 32 lowercase hex digits; NULL for LOG_EVENT_NONE.
 const char *log_event_id(enum log_event event);
 
 // `priority` is LOG_ERR, LOG_WARNING, LOG_NOTICE, LOG_INFO or LOG_DEBUG. `camera` and `state` may
 // be NULL; `camera` also opens the line ("edged: warning: front: …"). LOG_DEBUG is dropped unless
 // the environment says EDGED_LOG=debug. Control characters become spaces, and text beyond 2 KiB is
-// cut; secrets are left out (config/redact.h). Thread-safe, never fails, keeps errno.
+// cut; secrets are left out (config/redact.h). Of one `format`, a literal, about one camera, 600
+// messages a minute are written; the next one then says how many were not. Thread-safe, never
+// fails, keeps errno.
 void log_write(int priority, enum log_event event, const char *camera, const char *state,
                const char *format, ...) __attribute__((format(printf, 5, 6)));
 

@@ -8,6 +8,7 @@
 
 #define LOG_LIMIT_A_MINUTE 10
 #define LOG_LIMIT_LINES_A_MINUTE 30 // of those that stand alone
+#define LOG_LIMIT_EACH_A_MINUTE 600 // of any message of a camera, whatever its values
 #define LOG_LIMIT_SUFFIX_SIZE 48
 
 // All 0 before the first message.
@@ -30,6 +31,10 @@ bool log_limit_end(struct log_limit *limit, int64_t now_ns, unsigned *ret_left_o
 // many lines were left out before it. False: LOG_LIMIT_LINES_A_MINUTE have been let through.
 bool log_limit_line(struct log_limit *limit, int64_t now_ns,
                     char ret_suffix[LOG_LIMIT_SUFFIX_SIZE]);
+
+// The same with another number in place of LOG_LIMIT_LINES_A_MINUTE.
+bool log_limit_line_of(struct log_limit *limit, int64_t now_ns, unsigned most,
+                       char ret_suffix[LOG_LIMIT_SUFFIX_SIZE]);
 
 // Limits of lines about addresses. Many addresses share a limit at random, so that the memory, and
 // the lines of all of them together, are bounded.

@@ -17,15 +17,12 @@ static int is_pnm(const char *path, struct error *error)
     char start[2] = {0};
     struct stat status;
 
-    if (fd < 0 || fstat(fd, &status) < 0) {
+    if (fd < 0 || fstat(fd, &status) < 0)
         return error_set(error, -errno, "%s: %s", path, strerror(errno));
-    }
-    if (!S_ISREG(status.st_mode)) {
+    if (!S_ISREG(status.st_mode))
         return error_set(error, -EINVAL, "%s: no regular file", path);
-    }
-    if (read(fd, start, sizeof start) < 0) {
+    if (read(fd, start, sizeof start) < 0)
         return error_set(error, -errno, "%s: %s", path, strerror(errno));
-    }
     return start[0] == 'P' && (start[1] == '5' || start[1] == '6');
 }
 
@@ -40,16 +37,14 @@ int mask_file_read(void *context, const char *path, struct error *error,
         r = r ? pnm_read(path, path, frame_allocator_host(), error, &frame)
               : media_read_picture(path, path, frame_allocator_host(), error, &frame);
     }
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     uint32_t width = frame->layout.width, height = frame->layout.height;
     uint8_t *gray = malloc((size_t)width * height);
     gray_row *read_row = gray_row_for(frame->layout.format);
 
-    if (!gray) {
+    if (!gray)
         return error_set(error, -ENOMEM, "%s: out of memory", path);
-    }
     for (uint32_t y = 0; y < height; y++) {
         read_row(frame_plane(frame, 0) + y * frame->layout.planes[0].stride, width,
                  gray + (size_t)y * width);
@@ -74,9 +69,8 @@ void mask_file_stamp_view(const struct config_view *view, struct mask_stamp ret_
 {
     const struct config_view *const views[3] = {view, view->left_view, view->right_view};
 
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3; i++)
         mask_file_stamp(views[i] ? views[i]->mask : "", &ret_stamps[i]);
-    }
 }
 
 int mask_reader_read(void *context, const char *path, struct error *error,

@@ -1,5 +1,5 @@
-// What writing pictures and clips has in common: a pipeline that ends with its scope, and its
-// errors as an errno.
+// Shared by the writers of pictures and clips: a pipeline that ends with its scope, and its errors
+// as an errno.
 #pragma once
 
 #include "config/base.h"

@@ -14,13 +14,11 @@ int media_read_picture(const char *path, const char *name, const struct frame_al
     struct clip_reader *reader;
     int r;
 
-    if (picture_file_is(path)) {
+    if (picture_file_is(path))
         return picture_file_read(path, name, allocator, error, ret_frame);
-    }
     r = clip_reader_new(path, name, true, allocator, error, &reader);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     r = clip_reader_next(reader, error, ret_frame);
     clip_reader_free(reader);
     return r < 0 ? r : 0;
@@ -52,9 +50,8 @@ int media_write_picture(const struct frame *frame, const char *encoder, const ch
     g_autoptr(GstElement) source = NULL;
     int r = media_pipeline_new(launch, error, &pipeline);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     media_set_location(pipeline, "output", path);
     source = gst_bin_get_by_name(GST_BIN(pipeline), "source");
     gst_element_set_state(pipeline, GST_STATE_PLAYING);

@@ -16,9 +16,8 @@ uint32_t nal_read_golomb(struct nal_reader *reader)
 {
     unsigned zeros = 0;
 
-    while (!reader->over && nal_read(reader, 1) == 0) {
+    while (!reader->over && nal_read(reader, 1) == 0)
         zeros++;
-    }
     reader->over |= zeros > 31;
     return reader->over ? 0 : (1U << zeros) - 1 + nal_read(reader, zeros);
 }
@@ -52,9 +51,8 @@ void nal_write_golomb(struct nal_writer *writer, uint32_t value)
 
 void nal_copy(struct nal_reader *reader, struct nal_writer *writer, size_t end)
 {
-    while (reader->at < end) {
+    while (reader->at < end)
         nal_write(writer, nal_read(reader, 1), 1);
-    }
 }
 
 GByteArray *nal_unescape(const uint8_t *nal, size_t size)
@@ -94,9 +92,8 @@ size_t nal_end(const GByteArray *bytes)
 {
     guint length = bytes->len;
 
-    while (length > 0 && bytes->data[length - 1] == 0) {
+    while (length > 0 && bytes->data[length - 1] == 0)
         length--;
-    }
     return length == 0 ? 0 : 8 * (size_t)length - (size_t)__builtin_ctz(bytes->data[length - 1]);
 }
 
@@ -118,23 +115,20 @@ static void read_aspect(struct nal_reader *reader, struct nal_picture *picture)
         picture->aspect_width = aspects[index].width;
         picture->aspect_height = aspects[index].height;
     }
-    if (!picture->aspect_width || !picture->aspect_height) {
+    if (!picture->aspect_width || !picture->aspect_height)
         picture->aspect_width = picture->aspect_height = 1;
-    }
 }
 
 void nal_read_vui(struct nal_reader *reader, struct nal_picture *picture)
 {
-    if (nal_read(reader, 1)) {
+    if (nal_read(reader, 1))
         read_aspect(reader, picture);
-    }
     if (nal_read(reader, 1)) {
         nal_read(reader, 1); // overscan_appropriate_flag
     }
     picture->says_range = nal_read(reader, 1);
-    if (!picture->says_range) {
+    if (!picture->says_range)
         return;
-    }
     nal_read(reader, 3); // video_format
     picture->range = nal_read(reader, 1) ? FRAME_RANGE_FULL : FRAME_RANGE_LIMITED;
     if (nal_read(reader, 1)) {

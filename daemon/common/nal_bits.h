@@ -41,7 +41,7 @@ size_t nal_end(const GByteArray *bytes);
 
 #define NAL_ASPECT_RATIO_EXTENDED 255 // aspect_ratio_idc: width and height follow
 
-// What a sequence parameter set says of its pictures.
+// The facts about pictures in a sequence parameter set.
 struct nal_picture {
     uint32_t width, height;               // pixels that are shown, without what is cropped
     uint16_t aspect_width, aspect_height; // of one pixel; 1 and 1 where nothing is said

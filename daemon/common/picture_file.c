@@ -1,5 +1,6 @@
 #include "daemon/common/picture_file.h"
 
+#include "capture/clip/exif.h"
 #include "daemon/common/pnm.h"
 
 #include <errno.h>
@@ -15,24 +16,11 @@
 #define JPEG_START "\xff\xd8\xff"
 #define SIGNATURE_MAX 8
 
-// EXIF's values, which TIFF 6.0 defines: where the first row and the first column of the samples
-// are in the picture.
-enum orientation {
-    ORIENTATION_TOP_LEFT = 1,
-    ORIENTATION_TOP_RIGHT,
-    ORIENTATION_BOTTOM_RIGHT,
-    ORIENTATION_BOTTOM_LEFT,
-    ORIENTATION_LEFT_TOP,
-    ORIENTATION_RIGHT_TOP,
-    ORIENTATION_RIGHT_BOTTOM,
-    ORIENTATION_LEFT_BOTTOM,
-};
-
 // A picture as the file has it.
 struct decoded {
     uint32_t width, height;
     uint8_t *rgb; // owned (g_free), rows without padding
-    enum orientation orientation;
+    enum exif_orientation orientation;
 };
 
 static void cleanup_decoded(struct decoded *decoded)
@@ -52,74 +40,13 @@ static int allocate(struct decoded *decoded, struct error *error)
                                     decoded->width, decoded->height);
 }
 
-// Little-endian ("II") or big-endian ("MM"), as the TIFF header says.
-static unsigned read_number(const uint8_t *bytes, unsigned size, bool little)
-{
-    unsigned number = 0;
-
-    for (unsigned i = 0; i < size; i++) {
-        number = number << 8 | bytes[little ? size - 1 - i : i];
-    }
-    return number;
-}
-
-// Of the orientation (tag 274, one SHORT) in the first directory of a TIFF.
-static enum orientation read_orientation(const uint8_t *tiff, size_t size)
-{
-    bool little = size >= 8 && memcmp(tiff, "II*\0", 4) == 0;
-
-    if (!little && (size < 8 || memcmp(tiff, "MM\0*", 4) != 0)) {
-        return ORIENTATION_TOP_LEFT;
-    }
-    size_t at = read_number(tiff + 4, 4, little);
-    if (at > size || size - at < 2) {
-        return ORIENTATION_TOP_LEFT;
-    }
-    unsigned entries = read_number(tiff + at, 2, little);
-    for (at += 2; entries > 0 && size - at >= 12; entries--, at += 12) {
-        unsigned value = read_number(tiff + at + 8, 2, little);
-
-        if (read_number(tiff + at, 2, little) == 274 && value >= ORIENTATION_TOP_LEFT &&
-            value <= ORIENTATION_LEFT_BOTTOM) {
-            return (enum orientation)value;
-        }
-    }
-    return ORIENTATION_TOP_LEFT;
-}
-
-// Walks the segments up to the first scan to the one with EXIF (APP1).
-static enum orientation jpeg_orientation(const uint8_t *bytes, size_t size)
-{
-    static const char exif[] = "Exif\0"; // and the NUL of the literal
-    size_t at = 2;
-
-    while (size - at >= 4 && bytes[at] == 0xff && bytes[at + 1] != 0xda) {
-        size_t length = (size_t)bytes[at + 2] << 8 | bytes[at + 3];
-
-        if (bytes[at + 1] == 0xff) { // a fill byte
-            at++;
-            continue;
-        }
-        if (length < 2 || length > size - at - 2) {
-            break;
-        }
-        if (bytes[at + 1] == 0xe1 && length >= 2 + sizeof exif &&
-            memcmp(bytes + at + 4, exif, sizeof exif) == 0) {
-            return read_orientation(bytes + at + 4 + sizeof exif, length - 2 - sizeof exif);
-        }
-        at += 2 + length;
-    }
-    return ORIENTATION_TOP_LEFT;
-}
-
 // JPEG has no colour profile here: ink is taken to let the light of the black through. Adobe writes
 // the inks inverted, and so does everybody else.
 static void convert_cmyk(const uint8_t *cmyk, uint8_t *ret_rgb, size_t pixels)
 {
     for (size_t i = 0; i < pixels; i++, cmyk += 4, ret_rgb += 3) {
-        for (unsigned c = 0; c < 3; c++) {
+        for (unsigned c = 0; c < 3; c++)
             ret_rgb[c] = (uint8_t)(cmyk[3] - ((255 - cmyk[c]) * cmyk[3] >> 8));
-        }
     }
 }
 
@@ -141,9 +68,8 @@ static bool is_damaged(tjhandle handle)
 
     if (tjGetErrorCode(handle) == TJERR_WARNING) {
         for (size_t i = 0; i < ARRAY_LENGTH(harmless); i++) {
-            if (strstr(warning, harmless[i])) {
+            if (strstr(warning, harmless[i]))
                 return false;
-            }
         }
     }
     return true;
@@ -167,18 +93,16 @@ static int decode_jpeg(tjhandle handle, const uint8_t *bytes, size_t size, struc
         cmyk = g_try_malloc((size_t)width * (size_t)height * 4);
         r = cmyk ? 0 : error_set(error, -ENOMEM, "no memory for %dx%d in CMYK", width, height);
     }
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     if (tjDecompress2(handle, bytes, size, inks ? cmyk : decoded->rgb, width, 0, height,
                       inks ? TJPF_CMYK : TJPF_RGB, TJFLAG_ACCURATEDCT) < 0 &&
         is_damaged(handle)) {
         return fail_jpeg(handle, error);
     }
-    if (inks) {
+    if (inks)
         convert_cmyk(cmyk, decoded->rgb, (size_t)width * (size_t)height);
-    }
-    decoded->orientation = jpeg_orientation(bytes, size);
+    decoded->orientation = exif_read_jpeg(bytes, size);
     return 0;
 }
 
@@ -189,19 +113,17 @@ static int read_jpeg(const uint8_t *bytes, size_t size, struct decoded *decoded,
     int r;
 
     // One that ends early still decodes, with a gray rest.
-    if (!memmem(bytes, size, "\xff\xd9", 2)) {
+    if (!memmem(bytes, size, "\xff\xd9", 2))
         return error_set(error, -ENODATA, "truncated, the JPEG has no end marker");
-    }
     handle = tjInitDecompress();
-    if (!handle) {
+    if (!handle)
         return error_set(error, -ENOMEM, "%s", tjGetErrorStr2(NULL));
-    }
     r = decode_jpeg(handle, bytes, size, decoded, error);
     tjDestroy(handle);
     return r;
 }
 
-// What libpng's callbacks need.
+// The state of libpng's callbacks.
 struct png_input {
     const uint8_t *bytes;
     size_t size, at;
@@ -213,9 +135,8 @@ static void read_png_bytes(png_structp png, png_bytep ret_bytes, png_size_t size
 {
     struct png_input *input = png_get_io_ptr(png);
 
-    if (size > input->size - input->at) {
+    if (size > input->size - input->at)
         png_error(png, "the file ends early");
-    }
     memcpy(ret_bytes, input->bytes + input->at, size);
     input->at += size;
 }
@@ -239,37 +160,33 @@ static void make_rgb8(png_structp png, png_infop info)
 {
     int type = png_get_color_type(png, info), depth = png_get_bit_depth(png, info);
 
-    if (depth == 16) {
+    if (depth == 16)
         png_set_strip_16(png);
-    }
     png_set_strip_alpha(png);
-    if (type == PNG_COLOR_TYPE_PALETTE) {
+    if (type == PNG_COLOR_TYPE_PALETTE)
         png_set_palette_to_rgb(png);
-    }
     if (!(type & PNG_COLOR_MASK_COLOR)) {
-        if (depth < 8) {
+        if (depth < 8)
             png_set_expand_gray_1_2_4_to_8(png);
-        }
         png_set_gray_to_rgb(png);
     }
     png_set_interlace_handling(png);
     png_read_update_info(png, info);
 }
 
-static enum orientation png_orientation(png_structp png, png_infop info)
+static enum exif_orientation read_png_orientation(png_structp png, png_infop info)
 {
 #ifdef PNG_eXIf_SUPPORTED
     png_uint_32 size = 0;
     png_bytep exif = NULL;
 
-    if (png_get_eXIf_1(png, info, &size, &exif)) {
-        return read_orientation(exif, size);
-    }
+    if (png_get_eXIf_1(png, info, &size, &exif))
+        return exif_read(exif, size);
 #else
     (void)png;
     (void)info;
 #endif
-    return ORIENTATION_TOP_LEFT;
+    return EXIF_TOP_LEFT;
 }
 
 // Errors jump back to read_png().
@@ -283,16 +200,14 @@ static int decode_png(png_structp png, png_infop info, struct png_input *input,
     decoded->height = png_get_image_height(png, info);
     make_rgb8(png, info);
     int r = allocate(decoded, input->error);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     input->rows = g_new(uint8_t *, decoded->height);
-    for (uint32_t y = 0; y < decoded->height; y++) {
+    for (uint32_t y = 0; y < decoded->height; y++)
         input->rows[y] = decoded->rgb + (size_t)y * decoded->width * 3;
-    }
     png_read_image(png, input->rows);
     png_read_end(png, info);
-    decoded->orientation = png_orientation(png, info);
+    decoded->orientation = read_png_orientation(png, info);
     return 0;
 }
 
@@ -317,12 +232,12 @@ static int read_png(const uint8_t *bytes, size_t size, struct decoded *decoded, 
 // Puts each sample where it belongs.
 static void place(const struct decoded *decoded, const struct frame *frame)
 {
-    enum orientation to = decoded->orientation;
-    bool turned = to >= ORIENTATION_LEFT_TOP;
-    bool from_right = to == ORIENTATION_TOP_RIGHT || to == ORIENTATION_BOTTOM_RIGHT ||
-                      to == ORIENTATION_RIGHT_TOP || to == ORIENTATION_RIGHT_BOTTOM;
-    bool from_bottom = to == ORIENTATION_BOTTOM_RIGHT || to == ORIENTATION_BOTTOM_LEFT ||
-                       to == ORIENTATION_RIGHT_BOTTOM || to == ORIENTATION_LEFT_BOTTOM;
+    enum exif_orientation to = decoded->orientation;
+    bool turned = to >= EXIF_LEFT_TOP;
+    bool from_right = to == EXIF_TOP_RIGHT || to == EXIF_BOTTOM_RIGHT || to == EXIF_RIGHT_TOP ||
+                      to == EXIF_RIGHT_BOTTOM;
+    bool from_bottom = to == EXIF_BOTTOM_RIGHT || to == EXIF_BOTTOM_LEFT ||
+                       to == EXIF_RIGHT_BOTTOM || to == EXIF_LEFT_BOTTOM;
     const struct frame_layout *layout = &frame->layout;
 
     for (uint32_t y = 0; y < decoded->height; y++) {
@@ -359,29 +274,27 @@ bool picture_file_is(const char *path)
 int picture_file_read(const char *path, const char *name, const struct frame_allocator *allocator,
                       struct error *error, struct frame **ret_frame)
 {
-    _cleanup_(cleanup_decoded) struct decoded decoded = {.orientation = ORIENTATION_TOP_LEFT};
+    _cleanup_(cleanup_decoded) struct decoded decoded = {.orientation = EXIF_TOP_LEFT};
     g_autoptr(GError) reason = NULL;
     g_autofree char *bytes = NULL;
     gsize size;
     int r;
 
-    if (!g_file_get_contents(path, &bytes, &size, &reason)) {
+    if (!g_file_get_contents(path, &bytes, &size, &reason))
         return error_set(error, -EIO, "%s: %s", name, reason->message);
-    }
     r = begins_with(bytes, size, PNG_SIGNATURE)
             ? read_png((const uint8_t *)bytes, size, &decoded, error)
         : begins_with(bytes, size, JPEG_START)
             ? read_jpeg((const uint8_t *)bytes, size, &decoded, error)
             : error_set(error, -ENODATA, "neither a PNG nor a JPEG");
     if (r == 0) {
-        bool turned = decoded.orientation >= ORIENTATION_LEFT_TOP;
+        bool turned = decoded.orientation >= EXIF_LEFT_TOP;
 
         r = picture_frame_new("RGB3", turned ? decoded.height : decoded.width,
                               turned ? decoded.width : decoded.height, allocator, error, ret_frame);
     }
-    if (r < 0) {
+    if (r < 0)
         return error_prefix(error, r, "%s", name);
-    }
     place(&decoded, *ret_frame);
     return 0;
 }

@@ -7,9 +7,8 @@
 
 static void cleanup_file(FILE **file)
 {
-    if (*file) {
+    if (*file)
         fclose(*file);
-    }
 }
 
 int picture_frame_new(const char *format, uint32_t width, uint32_t height,
@@ -42,12 +41,10 @@ static long read_number(FILE *file)
         comment = c == '#' || (comment && c != '\n');
         c = getc(file);
     }
-    if (!isdigit(c)) {
+    if (!isdigit(c))
         return -1;
-    }
-    for (; isdigit(c); c = getc(file)) {
+    for (; isdigit(c); c = getc(file))
         number = number < 1000000 ? 10 * number + (c - '0') : number;
-    }
     return isspace(c) ? number : -1;
 }
 
@@ -57,22 +54,19 @@ static int read_header(FILE *file, const char *name, struct error *error, const 
     int magic = getc(file) == 'P' ? getc(file) : EOF;
     long width, height, maximum;
 
-    if (magic != '5' && magic != '6') {
+    if (magic != '5' && magic != '6')
         return error_set(error, -EINVAL, "%s: neither P5 nor P6, the binary PGM and PPM", name);
-    }
     width = read_number(file);
     height = read_number(file);
     maximum = read_number(file);
-    if (width < 0 || height < 0 || maximum < 0) {
+    if (width < 0 || height < 0 || maximum < 0)
         return error_set(error, -EINVAL, "%s: broken header, expected width, height, 255", name);
-    }
     if (width < 1 || height < 1 || width > PICTURE_SIDE_MAX || height > PICTURE_SIDE_MAX) {
         return error_set(error, -EINVAL, "%s: a picture of %ldx%ld, allowed are 1x1 to %dx%d", name,
                          width, height, PICTURE_SIDE_MAX, PICTURE_SIDE_MAX);
     }
-    if (maximum != 255) {
+    if (maximum != 255)
         return error_set(error, -EINVAL, "%s: samples of 0..%ld, allowed is 0..255", name, maximum);
-    }
     *ret_format = magic == '5' ? "GREY" : "RGB3";
     *ret_width = (uint32_t)width;
     *ret_height = (uint32_t)height;
@@ -88,17 +82,14 @@ int pnm_read(const char *path, const char *name, const struct frame_allocator *a
     uint32_t width = 0, height = 0;
     int r;
 
-    if (!file) {
+    if (!file)
         return error_set(error, -errno, "%s: %s", name, strerror(errno));
-    }
     r = read_header(file, name, error, &format, &width, &height);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     r = picture_frame_new(format, width, height, allocator, error, &frame);
-    if (r < 0) {
+    if (r < 0)
         return error_prefix(error, r, "%s", name);
-    }
     for (uint32_t y = 0; y < height; y++) {
         uint8_t *row = frame_plane(frame, 0) + y * frame->layout.planes[0].stride;
 
@@ -119,9 +110,8 @@ static void write_row(FILE *file, const uint8_t *row, size_t bytes, unsigned rep
         return;
     }
     for (size_t x = 0; x < bytes; x++) {
-        for (unsigned i = 0; i < repeat; i++) {
+        for (unsigned i = 0; i < repeat; i++)
             putc(row[x], file);
-        }
     }
 }
 
@@ -132,17 +122,15 @@ int pnm_write(const struct frame *frame, bool colour, const char *path, const ch
     FILE *file = fopen(path, "wbe");
     bool failed;
 
-    if (!file) {
+    if (!file)
         return error_set(error, -errno, "%s: %s", name, strerror(errno));
-    }
     fprintf(file, "P%c\n%u %u\n255\n", colour ? '6' : '5', layout->width, layout->height);
     for (uint32_t y = 0; y < layout->height; y++) {
         write_row(file, frame_plane(frame, 0) + y * layout->planes[0].stride,
                   layout->planes[0].width_bytes, colour && layout->format->luma_step ? 3 : 1);
     }
     failed = ferror(file);
-    if (fclose(file) != 0 || failed) {
+    if (fclose(file) != 0 || failed)
         return error_set(error, -EIO, "%s: the disk did not take the picture", name);
-    }
     return 0;
 }

@@ -15,9 +15,8 @@ static int write_all(int fd, const char *content, size_t length)
     while (length > 0) {
         ssize_t count = write(fd, content, length);
 
-        if (count < 0 && errno != EINTR) {
+        if (count < 0 && errno != EINTR)
             return -errno;
-        }
         content += count > 0 ? count : 0;
         length -= count > 0 ? (size_t)count : 0;
     }
@@ -29,19 +28,16 @@ static int fill(int fd, const char *path, const char *content, size_t length,
 {
     struct stat now;
 
-    if (fstat(fd, &now) < 0) {
+    if (fstat(fd, &now) < 0)
         return fail(path, "cannot write there", error);
-    }
     if ((now.st_uid != like->st_uid || now.st_gid != like->st_gid) &&
         fchown(fd, like->st_uid, like->st_gid) < 0) {
         return fail(path, "cannot keep its owner", error);
     }
-    if (fchmod(fd, like->st_mode & 07777) < 0) {
+    if (fchmod(fd, like->st_mode & 07777) < 0)
         return fail(path, "cannot keep its mode", error);
-    }
-    if (write_all(fd, content, length) < 0 || fsync(fd) < 0) {
+    if (write_all(fd, content, length) < 0 || fsync(fd) < 0)
         return fail(path, "cannot write there", error);
-    }
     return 0;
 }
 
@@ -51,9 +47,8 @@ static int sync_folder(const char *path, int length, struct error *error)
     _cleanup_(cleanup_free) char *folder = length > 0 ? strndup(path, (size_t)length) : strdup(".");
     _cleanup_(cleanup_close) int fd = -1;
 
-    if (!folder) {
+    if (!folder)
         return error_set(error, -ENOMEM, "out of memory");
-    }
     fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return fd < 0 || fsync(fd) < 0 ? fail(folder, "cannot be synced", error) : 0;
 }
@@ -72,13 +67,11 @@ int replace_file(const char *path, const char *content, size_t length, const str
         return error_set(error, -ENOMEM, "out of memory");
     }
     fd = mkostemp(temporary, O_CLOEXEC);
-    if (fd < 0) {
+    if (fd < 0)
         return fail(path, "cannot write there", error);
-    }
     r = fill(fd, path, content, length, like, error);
-    if (r == 0 && rename(temporary, path) < 0) {
+    if (r == 0 && rename(temporary, path) < 0)
         r = fail(path, "cannot write there", error);
-    }
     if (r < 0) {
         unlink(temporary);
         return r;
@@ -92,9 +85,8 @@ static int read_content(struct replaced_file *file, struct error *error)
     FILE *stream;
     int r = 0;
 
-    if (stat(file->path, &file->like) < 0) {
+    if (stat(file->path, &file->like) < 0)
         return fail(file->path, "cannot be read", error);
-    }
     if (!S_ISREG(file->like.st_mode)) {
         return error_set(error, S_ISDIR(file->like.st_mode) ? -EISDIR : -EINVAL,
                          "%s is no regular file", file->path);
@@ -108,9 +100,8 @@ static int read_content(struct replaced_file *file, struct error *error)
         file->content[file->length] = '\0';
         r = ferror(stream) ? fail(file->path, "cannot be read", error) : 0;
     }
-    if (stream) {
+    if (stream)
         fclose(stream);
-    }
     return r;
 }
 
@@ -122,11 +113,10 @@ int replaced_file_read(const char *path, struct error *error, struct replaced_fi
     };
     int r = 0;
 
-    if (file.path) {
+    if (file.path)
         r = read_content(&file, error);
-    } else if (errno != ENOENT || !(file.path = strdup(path))) {
+    else if (errno != ENOENT || !(file.path = strdup(path)))
         r = fail(path, "cannot be read", error);
-    }
     if (r < 0) {
         replaced_file_finish(&file);
         return r;
@@ -143,17 +133,15 @@ int replaced_file_write(const struct replaced_file *file, const char *content, s
 
 int replaced_file_put_back(const struct replaced_file *file)
 {
-    if (file->content) {
+    if (file->content)
         return replaced_file_write(file, file->content, file->length, NULL);
-    }
     return unlink(file->path) < 0 ? -errno : 0;
 }
 
 void replaced_file_finish(struct replaced_file *file)
 {
-    if (file->content) {
+    if (file->content)
         explicit_bzero(file->content, file->length);
-    }
     free(file->content);
     free(file->path);
     *file = (struct replaced_file){0};

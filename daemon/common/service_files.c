@@ -10,7 +10,7 @@
 #include <sys/xattr.h>
 
 #define USER "edged"
-#define DEVICE_GROUP "video" // SupplementaryGroups= of edged.service
+#define DEVICE_GROUP "video" // SupplementaryGroups= of edged-camera@.service
 #define GROUPS_MAX 32
 
 struct teller {
@@ -27,9 +27,8 @@ bool service_user_find(uid_t *ret_uid, gid_t *ret_gid)
     struct passwd entry, *user = NULL;
     char strings[1024];
 
-    if (getpwnam_r(USER, &entry, strings, sizeof strings, &user) != 0 || !user) {
+    if (getpwnam_r(USER, &entry, strings, sizeof strings, &user) != 0 || !user)
         return false;
-    }
     *ret_uid = user->pw_uid;
     *ret_gid = user->pw_gid;
     return true;
@@ -44,9 +43,8 @@ static void find_groups(struct teller *teller, gid_t gid)
     if (getgrouplist(USER, gid, teller->gids, &teller->gid_count) < 0) {
         teller->gid_count = GROUPS_MAX - 1; // there are more
     }
-    if (getgrnam_r(DEVICE_GROUP, &entry, strings, sizeof strings, &devices) == 0 && devices) {
+    if (getgrnam_r(DEVICE_GROUP, &entry, strings, sizeof strings, &devices) == 0 && devices)
         teller->gids[teller->gid_count++] = devices->gr_gid;
-    }
 }
 
 bool service_files_hides(const char *path)
@@ -54,9 +52,8 @@ bool service_files_hides(const char *path)
     static const char *const hidden[] = {"/home/", "/root/", "/run/user/"};
 
     for (size_t i = 0; i < ARRAY_LENGTH(hidden); i++) {
-        if (strncmp(path, hidden[i], strlen(hidden[i])) == 0) {
+        if (strncmp(path, hidden[i], strlen(hidden[i])) == 0)
             return true;
-        }
     }
     return false;
 }
@@ -68,12 +65,10 @@ static bool is_allowed(const struct teller *teller, const char *path, mode_t per
     struct stat status;
     int shift = 0;
 
-    if (stat(path, &status) < 0 || getxattr(path, "system.posix_acl_access", NULL, 0) > 0) {
+    if (stat(path, &status) < 0 || getxattr(path, "system.posix_acl_access", NULL, 0) > 0)
         return true;
-    }
-    for (int i = 0; i < teller->gid_count; i++) {
+    for (int i = 0; i < teller->gid_count; i++)
         shift = teller->gids[i] == status.st_gid ? 3 : shift;
-    }
     shift = teller->uid == status.st_uid ? 6 : shift;
     return status.st_mode & permission << shift;
 }
@@ -85,9 +80,8 @@ static bool is_readable(const struct teller *teller, char *path)
         *slash = '\0';
         bool enters = is_allowed(teller, path, S_IXOTH);
         *slash = '/';
-        if (!enters) {
+        if (!enters)
             return false;
-        }
     }
     return is_allowed(teller, path, S_IROTH);
 }
@@ -138,15 +132,13 @@ void service_files_tell(const struct config *config,
     gid_t gid;
 
     teller.has_user = service_user_find(&teller.uid, &gid);
-    if (teller.has_user) {
+    if (teller.has_user)
         find_groups(&teller, gid);
-    }
     look(&teller, "rtsp.users", config->rtsp.users);
     look(&teller, "rtsp.certificate", config->rtsp.certificate);
     look(&teller, "rtsp.key", config->rtsp.key);
-    for (size_t i = 0; i < config->camera_count; i++) {
+    for (size_t i = 0; i < config->camera_count; i++)
         look_at_camera(&teller, i, &config->cameras[i]);
-    }
 }
 
 int state_path(const char *name, char **ret_path)
@@ -156,18 +148,16 @@ int state_path(const char *name, char **ret_path)
     char *path;
     int length;
 
-    if (service && *service) { // the first of a list separated by colons
+    if (service && *service) // the first of a list separated by colons
         length = asprintf(&path, "%.*s/%s", (int)strcspn(service, ":"), service, name);
-    } else if (state && *state == '/') { // the specification says to ignore relative paths
+    else if (state && *state == '/') // the specification says to ignore relative paths
         length = asprintf(&path, "%s/edged/%s", state, name);
-    } else if (home && *home) {
+    else if (home && *home)
         length = asprintf(&path, "%s/.local/state/edged/%s", home, name);
-    } else {
+    else
         return -ENOENT;
-    }
-    if (length < 0) {
+    if (length < 0)
         return -ENOMEM;
-    }
     *ret_path = path;
     return 0;
 }

@@ -48,14 +48,12 @@ static GstPadProbeReturn on_h265(GstPad *pad, GstPadProbeInfo *info, gpointer da
     bool empty;
 
     (void)pad;
-    if (!gst_buffer_map(buffer, &map, GST_MAP_READ)) {
+    if (!gst_buffer_map(buffer, &map, GST_MAP_READ))
         return GST_PAD_PROBE_OK;
-    }
     unit = h265_unit_rewrite(map.data, map.size, data, &empty);
     gst_buffer_unmap(buffer, &map);
-    if (!unit) {
+    if (!unit)
         return empty ? GST_PAD_PROBE_DROP : GST_PAD_PROBE_OK;
-    }
     replace(info, unit);
     return GST_PAD_PROBE_OK;
 }

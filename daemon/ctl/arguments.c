@@ -13,9 +13,8 @@ static int digits_parse(const char *text, char end, int maximum, const char **re
     size_t count = strspn(text, "0123456789");
     long number = count > 0 && count < 10 ? strtol(text, NULL, 10) : -1;
 
-    if (text[count] != end || number < 0 || number > maximum) {
+    if (text[count] != end || number < 0 || number > maximum)
         return -EINVAL;
-    }
     *ret_end = text + count;
     return (int)number;
 }
@@ -61,9 +60,8 @@ int size_parse(const char *text, void *result)
     int width = digits_parse(text, 'x', SIDE_MAX, &end);
     int height = width > 0 ? digits_parse(end + 1, '\0', SIDE_MAX, &end) : -EINVAL;
 
-    if (height < 1) {
+    if (height < 1)
         return -EINVAL;
-    }
     *(struct picture_size *)result = (struct picture_size){width, height};
     return 0;
 }
@@ -114,20 +112,19 @@ static void list_options(const struct command_option *table, struct option *ret_
     ret_options[count + 1] = (struct option){.name = "version", .val = 'v'};
 }
 
-// What follows an error: how the command is called, and where the rest is told.
+// Follows an error: says how the command is called, and where its options are explained.
 static void print_synopsis(const struct command_line *line)
 {
     const char *end = strchr(line->usage, '\n');
 
-    while (end && (strncmp(end + 1, "Usage:", 6) == 0 || end[1] == ' ')) {
+    while (end && (strncmp(end + 1, "Usage:", 6) == 0 || end[1] == ' '))
         end = strchr(end + 1, '\n');
-    }
     fprintf(stderr, "%.*s\n`edgectl %s --help` explains the options.\n",
             end ? (int)(end - line->usage) : (int)strlen(line->usage), line->usage, line->command);
 }
 
-// What getopt_long() returned that is no option of the table: help, the version, or a mistake,
-// which it has told.
+// Handles an option that is none of the table: help, the version, or a mistake, which getopt_long()
+// has told.
 static int take_common(const struct command_line *line, int option)
 {
     if (option == 'h') {
@@ -163,13 +160,11 @@ static void list_letters(const struct command_line *line, char *ret_letters)
 // The place in the table of what getopt_long() returned; OPTIONS_MAX: it is not of the table.
 static int find_option(const struct command_line *line, int returned)
 {
-    if (returned < OPTIONS_MAX) {
+    if (returned < OPTIONS_MAX)
         return returned;
-    }
     for (int i = 0; line->options[i].name; i++) {
-        if (line->options[i].letter == returned) {
+        if (line->options[i].letter == returned)
             return i;
-        }
     }
     return OPTIONS_MAX;
 }
@@ -187,9 +182,8 @@ static int take_all(const struct command_line *line, int argc, char **argv)
     while (r == 0 && (returned = getopt_long(argc, argv, letters, options, NULL)) >= 0) {
         int i = find_option(line, returned);
 
-        if (i >= OPTIONS_MAX) {
+        if (i >= OPTIONS_MAX)
             return take_common(line, returned);
-        }
         if (line->options[i].words) {
             argv[optind - 1] = optarg; // what follows the = of --exec=PROGRAM
             *line->options[i].words = argv + optind - 1;
@@ -212,9 +206,8 @@ bool command_line_parse(const struct command_line *line, int argc, char **argv, 
 
     int count = line->alone && *line->alone ? 0 : line->argument_count;
     int more = argc - optind - count;
-    if (r == 0 && more >= 0 && (more <= line->optional_count || line->takes_more)) {
+    if (r == 0 && more >= 0 && (more <= line->optional_count || line->takes_more))
         return true;
-    }
     if (r == 0 && count == 0) {
         fprintf(stderr, "edgectl: %s takes no argument \"%s\"\n", line->command, argv[optind]);
     } else if (r == 0 && line->takes) {
@@ -223,9 +216,8 @@ bool command_line_parse(const struct command_line *line, int argc, char **argv, 
         fprintf(stderr, "edgectl: %s takes %d argument%s, got %d\n", line->command,
                 line->argument_count, line->argument_count == 1 ? "" : "s", argc - optind);
     }
-    if (r == 0) {
+    if (r == 0)
         print_synopsis(line);
-    }
     *ret_status = r == -ECANCELED ? 0 : 2;
     return false;
 }

@@ -1,9 +1,9 @@
 // `edgectl clips`: what the running edged has recorded, and what is done with it.
 #include "daemon/ctl/commands.h"
 
-#include "daemon/common/json_text.h"
+#include "daemon/client/client.h"
+#include "daemon/common/json.h"
 #include "daemon/ctl/arguments.h"
-#include "daemon/ctl/client.h"
 #include "daemon/ctl/process/whole_file.h"
 #include "daemon/ctl/table.h"
 
@@ -26,7 +26,8 @@ static const char usage[] =
     "its\n"
     "camera, view and time without it.\n"
     "\n"
-    "  --from TIME    clips that end later: 2026-11-27T08:15:03+01:00, or seconds since 1970\n"
+    "  --from TIME    clips that end later: \"2026-11-27 08:15:03\" as in the table, with or\n"
+    "                 without a zone (+01:00), or seconds since 1970\n"
     "  --to TIME      clips that begin earlier\n"
     "  --camera NAME  clips of this camera\n"
     "  --limit N      so many at most, default 100; 0 is all of them\n"
@@ -52,6 +53,18 @@ static void append_parameter(GString *page, const char *name, const char *value)
     }
 }
 
+// The same of a time. One without a zone, as in the table, is this machine's or that of $TZ, which
+// edged does not know; edged judges what is no time.
+static void append_time(GString *page, const char *name, const char *value)
+{
+    g_autoptr(GTimeZone) here = g_time_zone_new_local();
+    g_autoptr(GDateTime) time = value ? g_date_time_new_from_iso8601(value, here) : NULL;
+    g_autoptr(GDateTime) utc = time ? g_date_time_to_utc(time) : NULL;
+    g_autofree char *text = utc ? g_date_time_format_iso8601(utc) : NULL;
+
+    append_parameter(page, name, text ? text : value);
+}
+
 // Adds the clips older than `before` (0: than none) to the list. Returns how many they are.
 static int add_page(const struct client *client, const struct clips_options *options,
                     JsonArray *list, int64_t before, struct error *error)
@@ -63,22 +76,19 @@ static int add_page(const struct client *client, const struct clips_options *opt
     g_autoptr(JsonArray) told = NULL;
 
     g_string_append_printf(page, "limit=%" PRId64, limit);
-    append_parameter(page, "from", options->from);
-    append_parameter(page, "to", options->to);
+    append_time(page, "from", options->from);
+    append_time(page, "to", options->to);
     append_parameter(page, "camera", options->camera);
-    if (before) {
+    if (before)
         g_string_append_printf(page, "&before=%" PRId64, before);
-    }
     int r = client_get(client, page->str, error, &body);
     r = r < 0 ? r : client_parse_array(body, error, &told);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     g_autoptr(GList) clips = json_array_get_elements(told);
     for (GList *item = clips; item; item = item->next) {
-        if (JSON_NODE_HOLDS_OBJECT((JsonNode *)item->data)) {
+        if (JSON_NODE_HOLDS_OBJECT((JsonNode *)item->data))
             json_array_add_element(list, json_node_copy(item->data));
-        }
     }
     return (int)(json_array_get_length(list) - have);
 }
@@ -92,7 +102,7 @@ static char *local_time(JsonObject *clip, const char *name, const char *format)
     return local ? g_date_time_format(local, format) : g_strdup("");
 }
 
-// What began it and what else there is to know: "door, gate; kept".
+// The regions that began the clip and its marks: "door, gate; kept".
 static char *describe(JsonObject *clip)
 {
     static const struct {
@@ -107,13 +117,11 @@ static char *describe(JsonObject *clip)
                                json_node_get_string(item->data));
     }
     for (size_t i = 0; i < ARRAY_LENGTH(marks); i++) {
-        if (get_boolean(clip, marks[i].member)) {
+        if (get_boolean(clip, marks[i].member))
             g_string_append_printf(text, "%s%s", text->len ? "; " : "", marks[i].word);
-        }
     }
-    if (get_number(clip, "gap") > 0) {
+    if (get_number(clip, "gap") > 0)
         g_string_append_printf(text, "; %.1f s are missing", get_number(clip, "gap"));
-    }
     return g_string_free(text, FALSE);
 }
 
@@ -140,6 +148,23 @@ static void print_table(JsonArray *list)
     table_free(table);
 }
 
+// Whether a view is recorded, of those that are shown.
+static int find_recorded(const struct client *client, struct error *error, bool *ret_found)
+{
+    _cleanup_(cleanup_free) char *body = NULL;
+    g_autoptr(JsonArray) views = NULL;
+    int r = client_get(client, "/v1/views", error, &body);
+
+    r = r == 0 ? client_parse_array(body, error, &views) : r;
+    *ret_found = false;
+    for (guint i = 0; r == 0 && i < json_array_get_length(views); i++) {
+        JsonObject *view = json_array_get_object_element(views, i);
+
+        *ret_found |= strcmp(get_string(view, "recorded"), "off") != 0;
+    }
+    return r;
+}
+
 // Says that there are none; an error if there is no such camera either. A camera that is gone from
 // the configuration may still have clips.
 static int say_none(const struct client *client, const char *camera, struct error *error)
@@ -147,12 +172,13 @@ static int say_none(const struct client *client, const char *camera, struct erro
     _cleanup_(cleanup_free) char *body = NULL;
     g_autoptr(JsonArray) cameras = NULL;
     g_autoptr(GString) names = g_string_new(NULL);
+    bool is_recorded;
     int r = camera ? client_get(client, "/v1/cameras", error, &body) : 0;
 
     r = r == 0 && body ? client_parse_array(body, error, &cameras) : r;
-    if (r < 0) {
+    r = r < 0 ? r : find_recorded(client, error, &is_recorded);
+    if (r < 0)
         return r;
-    }
     for (guint i = 0; cameras && i < json_array_get_length(cameras); i++) {
         const char *name = get_string(json_array_get_object_element(cameras, i), "name");
 
@@ -163,7 +189,8 @@ static int say_none(const struct client *client, const char *camera, struct erro
         return error_set(error, -ENOENT, "no camera \"%s\" and no clips of one; cameras: %s",
                          camera, names->str);
     }
-    puts("there are no clips");
+    puts(is_recorded ? "there are no clips"
+                     : "there are no clips: no camera records (record.mode is \"off\")");
     return 0;
 }
 
@@ -189,9 +216,8 @@ static int list_clips(const struct client *client, const struct clips_options *o
             before = (int64_t)id;
         }
     }
-    if (count < 0) {
+    if (count < 0)
         return count;
-    }
     if (options->json) {
         g_autoptr(JsonNode) root = json_node_init_array(json_node_alloc(), list);
         g_autofree char *text = json_text(root, true);
@@ -265,9 +291,8 @@ static int choose_name(const struct client *client, const char *page, struct err
     g_autoptr(JsonObject) clip = NULL;
     int r = read_clip(client, page, error, &clip);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     g_autoptr(GDateTime) time = g_date_time_new_from_iso8601(get_string(clip, "start"), NULL);
     g_autofree char *begin = time ? g_date_time_format(time, "%Y-%m-%dT%H%M%SZ") : NULL;
     *ret_name = g_strdup_printf("%s-%s-%s.mp4", get_string(clip, "camera"),
@@ -285,9 +310,8 @@ static int write_file(const struct client *client, const char *page, const char 
 
     if (stream) {
         r = client_download(client, page, stream, error);
-        if (fclose(stream) != 0 && r == 0) {
+        if (fclose(stream) != 0 && r == 0)
             r = error_set(error, -errno, "%s: %s", target, strerror(errno));
-        }
     } else if (r == 0) {
         r = error_set(error, -errno, "%s: %s", target, strerror(errno));
     }
@@ -302,19 +326,15 @@ static int export_clip(const struct client *client, const char *page,
     g_autofree char *video = g_strconcat(page, ".mp4", NULL), *name = g_strdup(options->target);
     int r = name ? 0 : choose_name(client, page, error, &name);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
-    if (whole_file_is_standard(name)) {
+    if (whole_file_is_standard(name))
         return client_download(client, video, stdout, error);
-    }
-    if (!options->force && access(name, F_OK) == 0) {
+    if (!options->force && access(name, F_OK) == 0)
         return error_set(error, -EEXIST, "%s is there; --force writes over it", name);
-    }
     r = write_file(client, video, name, error);
-    if (r == 0) {
+    if (r == 0)
         puts(name);
-    }
     return r;
 }
 
@@ -355,9 +375,8 @@ static int run_action(const struct clips_action *action, char **ids, int count,
     _cleanup_(client_cleanup) struct client *client = NULL;
     int r = client_new(&options->where, error, &client);
 
-    if (r == 0 && !action->run) {
+    if (r == 0 && !action->run)
         return list_clips(client, options, error);
-    }
     for (int i = 0; i < count && r == 0; i++) {
         g_autofree char *page = g_strdup_printf("/v1/clips/%s", ids[i]);
 
@@ -383,9 +402,8 @@ int ctl_clips(int argc, char **argv)
     struct error error = {0};
     int status;
 
-    if (!command_line_parse(&line, argc, argv, &status)) {
+    if (!command_line_parse(&line, argc, argv, &status))
         return status;
-    }
     char **words = argv + optind;
     const char *name = words[0] ? words[0] : "list";
     int count = MAX(argc - optind - 1, 0);
@@ -401,8 +419,7 @@ int ctl_clips(int argc, char **argv)
         return 2;
     }
     int r = run_action(action, words + 1, count, &clips, &error);
-    if (r < 0) {
+    if (r < 0)
         fprintf(stderr, "edgectl: %s\n", error.text);
-    }
     return r < 0 ? 1 : 0;
 }

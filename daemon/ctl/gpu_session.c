@@ -20,9 +20,8 @@ static int open_gpu(struct gpu_session *session, enum config_memory memory, stru
         r = gpu_selftest_start(session->gpu, why);
         was_lost |= gpu_is_lost(session->gpu);
     }
-    if (r == 0) {
+    if (r == 0)
         r = gpu_memory_new(session->gpu, memory, &passed_over, &session->memory);
-    }
     if (r == 0 && gpu_memory_kind(session->memory) == CONFIG_MEMORY_HOST) {
         r = error_set(why, -ENOTSUP, "the GPU cannot use host memory%s%s",
                       passed_over.text[0] ? ": " : "", passed_over.text);
@@ -38,14 +37,12 @@ int gpu_session_open(struct gpu_session *session, enum config_backend wanted,
     *session = (struct gpu_session){0};
     if (wanted != CONFIG_BACKEND_CPU) {
         r = open_gpu(session, memory, why);
-        if (r == 0) {
+        if (r == 0)
             return 0;
-        }
         gpu_session_close(session);
         session->refused = r;
-        if (wanted == CONFIG_BACKEND_CUDA) {
+        if (wanted == CONFIG_BACKEND_CUDA)
             return r;
-        }
     }
     return gpu_memory_new(NULL, CONFIG_MEMORY_HOST, why, &session->memory);
 }
@@ -83,9 +80,8 @@ int gpu_session_view_run(struct gpu_session *session, struct view *view, struct 
 {
     int r = view_run(view, input, error, ret_output);
 
-    if (r < 0 && r != -ENOBUFS && session->gpu) {
+    if (r < 0 && r != -ENOBUFS && session->gpu)
         gpu_session_lose(session);
-    }
     return r;
 }
 
@@ -94,12 +90,10 @@ int gpu_session_start_threads(struct gpu_session *session, unsigned threads, str
     struct error fewer = {0};
     int r = pool_new(threads, &fewer, &session->pool);
 
-    if (r < 0) {
+    if (r < 0)
         return error_set(error, r, "%s", fewer.text);
-    }
-    if (fewer.text[0]) {
+    if (fewer.text[0])
         fprintf(stderr, "edgectl: %s\n", fewer.text);
-    }
     return 0;
 }
 
@@ -127,19 +121,15 @@ int gpu_session_flip_run(struct gpu_session *session, struct flip *flip, struct 
     _cleanup_(cleanup_frame) struct frame *flipped = NULL;
     int r = 0;
 
-    if (!flip) {
+    if (!flip)
         return 0;
-    }
     r = flip_run(flip, *frame, error, &flipped);
-    if (r == 0) {
+    if (r == 0)
         r = frame_to_cpu(*frame, error);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = frame_to_cpu(flipped, error);
-    }
-    if (r < 0 && session->gpu) {
+    if (r < 0 && session->gpu)
         gpu_session_lose(session);
-    }
     if (r == 0) {
         frame_unref(*frame);
         *frame = TAKE(flipped);

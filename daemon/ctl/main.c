@@ -2,6 +2,7 @@
 // name; its result is the exit status.
 #include "config/base.h"
 #include "config/parse/suggest.h"
+#include "daemon/common/crash.h"
 #include "daemon/common/descriptors.h"
 #include "daemon/common/standard_output.h"
 #include "daemon/ctl/commands.h"
@@ -40,9 +41,8 @@ static const struct command {
 static void print_usage(FILE *file)
 {
     fputs("Usage: edgectl COMMAND [ARGUMENT]...\n\n", file);
-    for (size_t i = 0; i < ARRAY_LENGTH(commands); i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(commands); i++)
         fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].help);
-    }
     fputs("\n`edgectl COMMAND --help` explains a command, edgectl(1) all of them.\n", file);
 }
 
@@ -76,9 +76,8 @@ static int run(int argc, char **argv)
         return 0;
     }
     for (size_t i = 0; i < ARRAY_LENGTH(commands); i++) {
-        if (strcmp(name, commands[i].name) == 0) {
+        if (strcmp(name, commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
-        }
     }
     if (!name[0]) {
         fputs("edgectl: no command was given\n", stderr);
@@ -90,6 +89,7 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    crash_watch("edgectl");
     descriptors_raise();
     // GStreamer and GLib end the process when they find no descriptor.
     if (descriptors_limit() < DESCRIPTORS) {

@@ -21,9 +21,8 @@ void progress_reach(struct progress *progress, size_t done)
     progress->done = done < progress->steps ? done : progress->steps;
     percent = (int)(100 * progress->done / progress->steps);
     cells = percent * BAR_CELLS / 100;
-    if (percent == progress->percent || !isatty(STDERR_FILENO)) {
+    if (percent == progress->percent || !isatty(STDERR_FILENO))
         return;
-    }
     progress->percent = percent;
     fprintf(stderr, "\r%s [%.*s%*s] %3d %%", progress->what, cells,
             "##############################", BAR_CELLS - cells, "", percent);

@@ -24,7 +24,7 @@ void progress_end(struct progress *progress);
 // program.
 void interrupt_watch(void);
 bool interrupt_seen(void);
-// What a command that ended early returns, as shells say it of one that a SIGINT ended.
+// The exit status of a command that was interrupted, as shells report one that a SIGINT ended.
 #define INTERRUPT_STATUS 130
 
 // Calls `step` up to `steps` times under a bar, as long as it returns 1 and there is no interrupt.

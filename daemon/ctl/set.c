@@ -3,9 +3,10 @@
 
 #include "config/diff.h"
 #include "config/schema/schema_value.h"
-#include "daemon/common/json_text.h"
+#include "daemon/client/client.h"
+#include "daemon/common/json.h"
 #include "daemon/ctl/arguments.h"
-#include "daemon/ctl/client.h"
+#include "daemon/ctl/set_file.h"
 #include "daemon/ctl/table.h"
 
 #include <stdbool.h>
@@ -19,14 +20,17 @@ static const char set_usage[] =
     "the\n"
     "next reload or restart. All of them are taken, or none.\n"
     "\n"
-    "  --keep         keep them over reloads and restarts, until `edgectl unset`\n"
+    "  --keep         keep them over reloads and restarts, until `edgectl unset`; a key that only\n"
+    "                 the configuration file has is changed there, and the file is loaded again\n"
     "  --dry-run      only say what would change, and what that costs\n"
     "  --json         the reply as JSON; edgectl(1) explains the fields\n" CLIENT_HELP;
 
 static const char unset_usage[] =
     "Usage: edgectl unset [--dry-run] [--json] " CLIENT_SYNOPSIS "\n"
     "                     KEY...\n"
-    "Forgets settings of the running edged, kept ones as well: the file's values count again.\n"
+    "Forgets settings of the running edged, kept ones as well: the file's values count again. A "
+    "key\n"
+    "that only the configuration file has is taken out of it.\n"
     "\n"
     "  --dry-run      only say what would change, and what that costs\n"
     "  --json         the reply as JSON; edgectl(1) explains the fields\n" CLIENT_HELP;
@@ -55,12 +59,10 @@ static const struct schema_key *find_key(const char *path)
     for (char **part = parts; *part && group; part++) {
         key = schema_find_key(group, *part);
         group = key ? key->group : NULL;
-        if (key && key->type == SCHEMA_LIST && !*++part) {
+        if (key && key->type == SCHEMA_LIST && !*++part)
             return NULL;
-        }
-        if (!group) {
+        if (!group)
             return part[1] ? NULL : key;
-        }
     }
     return NULL;
 }
@@ -84,7 +86,7 @@ static char *list_to_json(const struct schema_key *key, const char *text)
     return g_string_free(g_string_append_c(json, ']'), FALSE);
 }
 
-// What `text` says as a value of the key: JSON where it is some, else a list, else a string.
+// The value of the key that `text` stands for: JSON where it is some, else a list, else a string.
 static JsonNode *read_value(const char *path, const char *text)
 {
     const struct schema_key *key = find_key(path);
@@ -94,9 +96,8 @@ static JsonNode *read_value(const char *path, const char *text)
     g_autofree char *list = is_list && *text != '[' ? list_to_json(key, text) : NULL;
     JsonNode *node = is_word ? NULL : json_from_string(list ? list : text, NULL);
 
-    if (!node) {
+    if (!node)
         node = json_node_init_string(json_node_alloc(), text);
-    }
     return node;
 }
 
@@ -168,12 +169,22 @@ static void print_reply(JsonObject *reply)
         print_node(change, "after");
         printf(", %s\n", cost_text(get_string(change, "cost")));
     }
-    if (!changed) {
+    if (!changed)
         puts("nothing has changed");
-    }
-    for (GList *item = warnings; item; item = item->next) {
+    for (GList *item = warnings; item; item = item->next)
         fprintf(stderr, "edgectl: warning: %s\n", json_node_get_string(item->data));
+}
+
+// Whether what was to be kept is on the disk: 0, or 1 if it could not be written. A warning of the
+// reply has said why.
+static int tell_kept(JsonObject *reply)
+{
+    if (strcmp(get_string(reply, "kept"), "pending") == 0) {
+        fputs("edgectl: in effect, but the disk is slow: it will be kept once it is written\n",
+              stderr);
+        return 0;
     }
+    return get_boolean(reply, "kept") ? 0 : 1;
 }
 
 static void print_settings(JsonObject *reply)
@@ -192,11 +203,10 @@ static void print_settings(JsonObject *reply)
         table_add(table, "%s", strcmp(file, "null") == 0 ? "none" : file);
         table_add(table, "%s", strcmp(running, "null") == 0 ? "none" : running);
     }
-    if (settings) {
+    if (settings)
         table_print(table, stdout);
-    } else {
+    else
         puts("edged runs as its configuration file says");
-    }
     table_free(table);
 }
 
@@ -208,9 +218,8 @@ static void print_excess(const struct client *client, const struct client_option
     _cleanup_(cleanup_free) char *body = NULL;
     g_autoptr(JsonObject) reply = NULL;
 
-    if (where->socket || where->host || config_load(path, NULL, &config) < 0) {
+    if (where->socket || where->host || config_load(path, NULL, &config) < 0)
         return;
-    }
     g_autofree char *page = g_strdup_printf(
         "/v1/clips/excess?max_size=%s&min_free=%s&max_age_days=%d", config->storage.max_size,
         config->storage.min_free, config->storage.max_age_days);
@@ -250,16 +259,59 @@ static int ask(const struct set_options *options, const char *query, JsonObject 
         fprintf(stderr, "edgectl: %s\n", error.text);
         return 1;
     }
-    if (options->json) {
+    if (options->json)
         fputs(body, stdout);
-    } else if (patch) {
+    else if (patch)
         print_reply(reply);
-    } else {
+    else
         print_settings(reply);
-    }
-    if (!patch && !options->json) {
+    if (!patch && !options->json)
         print_excess(client, &options->where);
+    return patch && strcmp(query, "keep=1") == 0 && !options->dry_run ? tell_kept(reply) : 0;
+}
+
+// Whether only the file can have the key of an argument.
+static bool is_of_file(const char *argument)
+{
+    g_autofree char *path = g_strndup(argument, strcspn(argument, "="));
+    const struct schema_key *key = find_key(path);
+
+    return key && !key->remote;
+}
+
+// Changes keys that only the file can have. Returns the exit status.
+static int change_file(const struct set_options *options, char **arguments, bool is_unset)
+{
+    g_autoptr(JsonObject) reply = NULL;
+    struct error error = {0};
+
+    for (char **at = arguments; *at; at++) {
+        if (!is_of_file(*at)) {
+            fprintf(stderr,
+                    "edgectl: %s changes while edged runs, and others here only in the file: set "
+                    "them one after the other\n",
+                    *at);
+            return 1;
+        }
     }
+    if (!options->keep && !is_unset) {
+        fprintf(stderr, "edgectl: %s: can only be changed in the file, by --keep\n", *arguments);
+        return 1;
+    }
+    if (set_file_change(&options->where, arguments, options->dry_run, &error, &reply) < 0) {
+        fprintf(stderr, "edgectl: %s\n", error.text);
+        return 1;
+    }
+    if (options->json) {
+        g_autoptr(JsonNode) root = json_node_init_object(json_node_alloc(), reply);
+        g_autofree char *text = json_to_string(root, FALSE);
+
+        puts(text);
+        return 0;
+    }
+    print_reply(reply);
+    if (get_boolean(reply, "kept"))
+        printf("kept in %s\n", get_string(reply, "file"));
     return 0;
 }
 
@@ -280,10 +332,13 @@ static int change(int argc, char **argv, const char *usage, bool is_unset)
     g_autoptr(JsonObject) patch = NULL;
     int status;
 
-    if (!command_line_parse(&line, argc, argv, &status)) {
+    if (!command_line_parse(&line, argc, argv, &status))
         return status;
-    }
     patch = read_patch(argv + optind, is_unset);
+    for (char **at = argv + optind; patch && *at && !set.where.host && !set.where.socket; at++) {
+        if (is_of_file(*at))
+            return change_file(&set, argv + optind, is_unset);
+    }
     return patch ? ask(&set, is_unset || set.keep ? "keep=1" : "keep=0", patch) : 2;
 }
 

@@ -2,8 +2,8 @@
 // all.
 #include "daemon/ctl/commands.h"
 
+#include "daemon/client/client.h"
 #include "daemon/ctl/arguments.h"
-#include "daemon/ctl/client.h"
 #include "daemon/ctl/process/whole_file.h"
 
 #include <errno.h>
@@ -80,17 +80,15 @@ int ctl_snapshot(int argc, char **argv)
     size_t size;
     int status;
 
-    if (!command_line_parse(&line, argc, argv, &status)) {
+    if (!command_line_parse(&line, argc, argv, &status))
         return status;
-    }
     const char *place = argc - optind == 2 ? argv[optind] : NULL;
     g_autofree char *page = make_page(place, scale);
     int r = client_new(&where, &error, &client);
 
     r = r < 0 ? r : client_get_bytes(client, page, &error, &bytes, &size);
     r = r < 0 ? r : write_file(argv[argc - 1], bytes, size, &error);
-    if (r < 0) {
+    if (r < 0)
         fprintf(stderr, "edgectl: %s\n", error.text);
-    }
     return r < 0 ? 1 : 0;
 }

@@ -3,9 +3,9 @@
 // address of its page.
 #include "daemon/ctl/commands.h"
 
-#include "daemon/common/json_text.h"
+#include "daemon/client/client.h"
+#include "daemon/common/json.h"
 #include "daemon/ctl/arguments.h"
-#include "daemon/ctl/client.h"
 #include "daemon/ctl/table.h"
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 
 static const char status_usage[] =
     "Usage: edgectl status [--json] " CLIENT_SYNOPSIS "\n"
-    "What the running edged does: its cameras, its mounts, their viewers and latency.\n"
+    "The state of the running edged: its cameras, its mounts, their viewers and latency.\n"
     "\n"
     "  --json         the whole status as JSON; edgectl(1) explains the fields\n" CLIENT_HELP;
 
@@ -56,9 +56,8 @@ static void print_network(JsonObject *status)
         strcmp(get_string(status, "rtsps"), get_string(status, "rtsp")) != 0) {
         printf("inside TLS: %s\n", get_string(status, "rtsps"));
     }
-    if (get_string(status, "http")[0]) {
-        printf("status and metrics: %s\n", get_string(status, "http"));
-    }
+    if (get_string(status, "http")[0])
+        printf("page, status and metrics: %s\n", get_string(status, "http"));
     if (get_string(status, "certificate_error")[0]) {
         printf("certificate: none, so nothing is served inside TLS until a reload can: %s\n",
                get_string(status, "certificate_error"));
@@ -75,14 +74,12 @@ static void print_configuration(JsonObject *status)
     JsonObject *verdict = get_object(status, "configuration");
     g_autoptr(GList) problems = verdict ? get_list(verdict, "problems") : NULL;
 
-    if (!verdict || get_boolean(verdict, "successful")) {
+    if (!verdict || get_boolean(verdict, "successful"))
         return;
-    }
     printf("the reload at %s was refused, the configuration of %s is in use:\n",
            get_string(verdict, "time"), get_string(verdict, "applied"));
-    for (GList *item = problems; item; item = item->next) {
+    for (GList *item = problems; item; item = item->next)
         printf("  %s\n", json_node_get_string(item->data));
-    }
 }
 
 // Prints the values that are not from the file, as `edged --check` does, where this user may know.
@@ -112,15 +109,14 @@ static void print_settings(const struct client *client)
 static void print_recorder(JsonObject *status)
 {
     JsonObject *recorder = get_object(status, "recorder");
+    JsonObject *storage = get_object(status, "storage");
     const char *state = recorder ? get_string(recorder, "state") : "off";
 
-    if (strcmp(state, "off") == 0) {
+    if (strcmp(state, "off") == 0)
         return;
-    }
     printf("recorder: %s", state);
-    if (get_string(recorder, "error")[0]) {
+    if (get_string(recorder, "error")[0])
         printf(", %s", get_string(recorder, "error"));
-    }
     if (get_number(recorder, "free_bytes") > 0) {
         g_autofree char *bytes = g_format_size((guint64)get_number(recorder, "clip_bytes"));
         g_autofree char *left = g_format_size((guint64)get_number(recorder, "free_bytes"));
@@ -128,7 +124,27 @@ static void print_recorder(JsonObject *status)
         printf(", %.0f clips and %.0f being written, %s, %s free", get_number(recorder, "clips"),
                get_number(recorder, "open_clips"), bytes, left);
     }
+    if (storage && get_number(storage, "days") >= 0.05)
+        printf(", %.1f days", get_number(storage, "days"));
+    if (storage && get_number(storage, "lost_clips") > 0)
+        printf(", %.0f clips lost", get_number(storage, "lost_clips"));
     putchar('\n');
+}
+
+static void print_trials(JsonObject *camera)
+{
+    g_autoptr(GList) trials = get_list(camera, "encoder_trials");
+
+    for (GList *item = trials; item; item = item->next) {
+        JsonObject *trial = json_node_get_object(item->data);
+        double took_ms = get_number(trial, "took_ms");
+
+        printf("%s: encoder %s failed its trial", get_string(camera, "name"),
+               get_string(trial, "encoder"));
+        if (took_ms > 0)
+            printf(" after %.0f ms", took_ms);
+        printf(": %s\n", get_string(trial, "reason"));
+    }
 }
 
 // Prints what is wrong with a camera, and its GPU: the name, or why there is none.
@@ -138,17 +154,15 @@ static void print_remarks(JsonObject *camera)
     const char *name = get_string(camera, "name");
     int faults = (int)get_number(camera, "gpu_faults");
 
-    if (get_string(camera, "error")[0]) {
+    if (get_string(camera, "error")[0])
         printf("%s: %s\n", name, get_string(camera, "error"));
-    }
-    for (GList *item = passed_over; item; item = item->next) {
+    for (GList *item = passed_over; item; item = item->next)
         printf("%s: %s hung and is tried last\n", name, json_node_get_string(item->data));
-    }
+    print_trials(camera);
     if (get_string(camera, "gpu")[0]) {
         printf("%s: GPU: %s", name, get_string(camera, "gpu"));
-        if (faults) {
+        if (faults)
             printf(", %d fault%s since the start", faults, faults == 1 ? "" : "s");
-        }
         putchar('\n');
     }
 }
@@ -166,9 +180,8 @@ static void print_stages(JsonObject *camera)
                get_string(stage, "name"), get_number(stage, "runs"), get_number(stage, "shared"));
         separator = ", ";
     }
-    if (stages) {
+    if (stages)
         putchar('\n');
-    }
 }
 
 // Prints the warmest part of the board, and what is known of its power and its GPU.
@@ -182,9 +195,8 @@ static void print_board(JsonObject *status)
     for (GList *item = zones; item; item = item->next) {
         JsonObject *zone = json_node_get_object(item->data);
 
-        if (!warmest || get_number(zone, "celsius") > get_number(warmest, "celsius")) {
+        if (!warmest || get_number(zone, "celsius") > get_number(warmest, "celsius"))
             warmest = zone;
-        }
     }
     if (warmest) {
         printf("%s%s %.1f C", separator, get_string(warmest, "name"),
@@ -204,9 +216,8 @@ static void print_board(JsonObject *status)
         printf("%sslowed down by %s", separator, get_string(board, "throttled_by"));
         separator = ", ";
     }
-    if (separator[0] == ',') {
+    if (separator[0] == ',')
         putchar('\n');
-    }
 }
 
 static void print_cameras(JsonObject *status)
@@ -264,9 +275,8 @@ static void print_regions(JsonObject *status)
         JsonObject *camera = json_node_get_object(item->data);
         g_autoptr(GList) regions = get_list(camera, "regions");
 
-        for (GList *region = regions; region; region = region->next) {
+        for (GList *region = regions; region; region = region->next)
             add_region(table, camera, json_node_get_object(region->data));
-        }
     }
     if (table_has_rows(table)) {
         putchar('\n');
@@ -277,11 +287,10 @@ static void print_regions(JsonObject *status)
 
 static void add_percentile(struct table *table, JsonObject *latency, const char *name)
 {
-    if (latency && get_number(latency, "count") > 0) {
+    if (latency && get_number(latency, "count") > 0)
         table_add(table, "%.1f", get_number(latency, name));
-    } else {
+    else
         table_add(table, "-");
-    }
 }
 
 static void print_mounts(JsonObject *status)
@@ -333,14 +342,12 @@ static void print_verdict(JsonObject *verdict)
 {
     g_autoptr(GList) problems = get_list(verdict, "problems");
 
-    for (GList *item = problems; item; item = item->next) {
+    for (GList *item = problems; item; item = item->next)
         fprintf(stderr, "%s\n", json_node_get_string(item->data));
-    }
-    if (get_boolean(verdict, "successful")) {
+    if (get_boolean(verdict, "successful"))
         printf("configuration reloaded from %s\n", get_string(verdict, "path"));
-    } else {
+    else
         fputs("edgectl: the configuration was refused, the one before stays in use\n", stderr);
-    }
 }
 
 static void print_page(JsonObject *page)
@@ -357,9 +364,8 @@ struct question {
 static int fetch(const struct client *client, const struct client_options *where,
                  const struct question *question, struct error *error, char **ret_body)
 {
-    if (question->posted) {
-        return client_post(client, question->page, error, ret_body);
-    }
+    if (question->posted)
+        return client_post(client, question->page, NULL, error, ret_body);
     if (where->host && question->print == print_page) { // the link is for the control socket alone
         int r = client_get(client, "/v1/session", error, ret_body);
 
@@ -386,9 +392,8 @@ static int ask(int argc, char **argv, const struct question *question)
         .command = argv[0], .usage = question->usage, .options = options};
     int status;
 
-    if (!command_line_parse(&line, argc, argv, &status)) {
+    if (!command_line_parse(&line, argc, argv, &status))
         return status;
-    }
     int r = client_new(&where, &error, &client);
     r = r < 0 ? r : fetch(client, &where, question, &error, &body);
     r = r < 0 ? r : client_parse(body, &error, &reply);
@@ -400,9 +405,8 @@ static int ask(int argc, char **argv, const struct question *question)
         puts(body);
     } else {
         question->print(reply);
-        if (question->print == print_status) {
+        if (question->print == print_status)
             print_settings(client);
-        }
     }
     return !question->posted || get_boolean(reply, "successful") ? 0 : 1;
 }

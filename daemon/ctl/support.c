@@ -21,6 +21,9 @@
 #include <sys/wait.h>
 
 #define DEADLINE_S 120
+#define UNITS                                                                                      \
+    "--unit=edged.service --unit=edged.socket --unit='edged-camera@*' --unit=edged-camera.socket " \
+    "--unit=edged-recorder.service --unit=edged-recorder.socket"
 
 static const char usage[] =
     "Usage: edgectl support [--config FILE] [--output FILE]\n"
@@ -52,16 +55,18 @@ static int print_text(const struct config_text *text)
 // that redact() sees a URL as a whole. Like a command of edgectl.
 static int print_config(int argc, char **argv)
 {
-    struct config_text text = {.problems = stdout};
-    int status = 1;
+    _cleanup_(config_problems_finish) struct config_problems problems = {0};
+    struct config_text text = {.problems = &problems};
+    int status = 1, r;
 
     if (argc < 3) {
         puts("There is none that can be read.");
         return 1;
     }
-    if (config_text_read(&text, argv[2]) == 0) {
+    r = config_text_read(&text, argv[2]);
+    config_problems_print(&problems, stdout);
+    if (r == 0)
         status = print_text(&text);
-    }
     config_text_finish(&text);
     return status;
 }
@@ -78,11 +83,16 @@ static const struct member {
     // The redaction would take "key" for a secret.
     {"settings.conf", .shell = "sed 's/{ key = /{ setting = /' "
                                "\"${STATE_DIRECTORY:-/var/lib/edged}/settings.conf\""},
-    {"journal.txt", .shell = "journalctl --unit=edged.service --unit=edged.socket "
-                             "--output=short-iso --lines=20000 --no-pager"},
+    {"journal.txt", .shell = "journalctl " UNITS " --output=short-iso --lines=20000 --no-pager"},
+    // Older ones, too. Resolving their addresses needs the programs as built then.
+    {"crashes.txt", .shell = "journalctl " UNITS " --output=short-iso --lines=2000 --no-pager "
+                             "--grep='crashed by signal|stands at|threads of process|hangs'\n"
+                             "coredumpctl --no-pager list edged edged-camera edged-recorder"},
     {"kernel.txt", .shell = "journalctl --dmesg --output=short-iso --lines=2000 --no-pager"},
-    {"service.txt", .shell = "systemctl --no-pager --full status edged.service edged.socket\n"
-                             "systemctl --no-pager cat edged.service edged.socket"},
+    {"service.txt", .shell = "systemctl --no-pager --full status edged.service edged.socket "
+                             "edged-camera.socket 'edged-camera@*' edged-recorder.service\n"
+                             "systemctl --no-pager cat edged.service edged.socket "
+                             "edged-camera.socket edged-camera@.service edged-recorder.service"},
     {"versions.txt", .shell = "echo edgectl " EDGED_VERSION "; edged --version; uname -srvm\n"
                               "cat /etc/os-release /etc/nv_tegra_release\n"
                               "tr '\\0' '\\n' </proc/device-tree/model\n"
@@ -104,9 +114,8 @@ static void run_member(const struct member *member, const char *config_path)
         execl("/bin/sh", "sh", "-c", member->shell, NULL);
         _exit(127);
     }
-    if (member->argument) {
+    if (member->argument)
         arguments[count++] = member->argument;
-    }
     if (config_path) {
         arguments[count++] = "--config";
         arguments[count++] = config_path;
@@ -123,9 +132,8 @@ static int run_into(const struct member *member, const char *config_path, int ou
     int status, nothing;
     pid_t child = fork();
 
-    if (child < 0) {
+    if (child < 0)
         return -errno;
-    }
     if (child == 0) {
         nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
         if (dup2(nothing, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
@@ -134,9 +142,8 @@ static int run_into(const struct member *member, const char *config_path, int ou
         }
         run_member(member, config_path);
     }
-    if (waitpid(child, &status, 0) < 0) {
+    if (waitpid(child, &status, 0) < 0)
         return -errno;
-    }
     if (WIFSIGNALED(status)) {
         dprintf(output, "\nended by signal %d (%d: it took %d s)\n", WTERMSIG(status), SIGALRM,
                 DEADLINE_S);
@@ -151,22 +158,21 @@ static void redact_lines(char *text)
 
     do {
         next = strchr(line, '\n');
-        if (next) {
+        if (next)
             *next++ = '\0';
-        }
         redact(line);
         size_t length = strlen(line);
         memmove(out, line, length);
         out += length;
-        if (next) {
+        if (next)
             *out++ = '\n';
-        }
         line = next;
     } while (line);
     *out = '\0';
 }
 
-// What the configuration warns of comes before the status, and is no JSON; doctor.md has it.
+// Skips the configuration's warnings, which come before the status and are no JSON; doctor.md has
+// them.
 static char *skip_warnings(const struct member *member, char *text)
 {
     char *status = member->run == ctl_status && *text != '{' ? strstr(text, "\n{") : NULL;
@@ -216,9 +222,8 @@ static int pack(const char *parent, const char *name, const char *config_path, c
         return 1;
     }
     for (size_t i = 0; i < ARRAY_LENGTH(members); i++) {
-        if (add_member(folder, &members[i], config_path) < 0) {
+        if (add_member(folder, &members[i], config_path) < 0)
             return 1;
-        }
     }
     if (!call(tar)) {
         fprintf(stderr, "edgectl: cannot write %s\n", output);

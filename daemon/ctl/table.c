@@ -15,17 +15,15 @@ struct table *table_new(const char *const *titles, size_t columns)
 
     table->columns = columns;
     table->cells = g_ptr_array_new_with_free_func(g_free);
-    for (size_t i = 0; i < columns; i++) {
+    for (size_t i = 0; i < columns; i++)
         table_add(table, "%s", titles[i]);
-    }
     return table;
 }
 
 void table_free(struct table *table)
 {
-    if (!table) {
+    if (!table)
         return;
-    }
     g_ptr_array_unref(table->cells);
     g_free(table);
 }

@@ -2,14 +2,13 @@
 // its status.
 //
 // describe() makes one JSON object of them, which is what --json prints and what the tables are
-// drawn from. What is not known is null there and "-" in a table.
+// drawn from. Unknown values are null there and "-" in a table.
 #include "daemon/ctl/commands.h"
 
-#include "daemon/common/json_members.h"
-#include "daemon/common/json_text.h"
+#include "daemon/client/client.h"
+#include "daemon/common/json.h"
 #include "daemon/common/standard_output.h"
 #include "daemon/ctl/arguments.h"
-#include "daemon/ctl/client.h"
 #include "daemon/ctl/progress.h"
 #include "daemon/ctl/table.h"
 
@@ -33,7 +32,7 @@
 static const char usage[] =
     "Usage: edgectl top [-b | --json] [-n COUNT] [-d SECONDS]\n"
     "                   " CLIENT_SYNOPSIS "\n"
-    "What the running edged does and what it costs, once a second. `q` ends it.\n"
+    "The running edged and its costs, once a second. `q` ends it.\n"
     "\n"
     "  -b, --batch    print one table after the other; so it does where standard output is\n"
     "                 not a terminal, then once without -n\n"
@@ -55,17 +54,6 @@ struct top {
 
 // From two readings to what is shown
 // ---------------------------------------------------------------------
-
-// Adds a number; NAN: null.
-static void add(JsonBuilder *json, const char *name, double value)
-{
-    json_builder_set_member_name(json, name);
-    if (isnan(value)) {
-        json_builder_add_null_value(json);
-    } else {
-        json_builder_add_double_value(json, value);
-    }
-}
 
 // The object of a list whose texts `key` and `other` are those of `like`; NULL: there is none.
 static JsonObject *find_like(JsonObject *root, const char *list, JsonObject *like, const char *key,
@@ -111,9 +99,8 @@ static double mean_ms(JsonObject *before, JsonObject *now, const char *step)
     JsonObject *latency = get_object(get_object(now, "latency_ms"), step),
                *latency_before = get_object(get_object(before, "latency_ms"), step);
 
-    if (!latency || !latency_before) {
+    if (!latency || !latency_before)
         return NAN;
-    }
     double count = get_number(latency, "count"), count_before = get_number(latency_before, "count");
     double sum =
         get_number(latency, "mean") * count - get_number(latency_before, "mean") * count_before;
@@ -124,16 +111,14 @@ static void add_latency(JsonBuilder *json, JsonObject *mount)
 {
     JsonObject *all = get_object(mount, "latency_ms");
 
-    json_builder_set_member_name(json, "latency_ms");
-    json_builder_begin_object(json);
+    json_begin_object(json, "latency_ms");
     for (size_t i = 0; i < ARRAY_LENGTH(steps); i++) {
         JsonObject *latency = get_object(all, steps[i]);
         bool any = latency && get_number(latency, "count") > 0;
 
-        json_builder_set_member_name(json, steps[i]);
-        json_builder_begin_object(json);
-        add(json, "p50", any ? get_number(latency, "p50") : NAN);
-        add(json, "p95", any ? get_number(latency, "p95") : NAN);
+        json_begin_object(json, steps[i]);
+        json_add_number(json, "p50", any ? get_number(latency, "p50") : NAN);
+        json_add_number(json, "p95", any ? get_number(latency, "p95") : NAN);
         json_builder_end_object(json);
     }
     json_builder_end_object(json);
@@ -146,12 +131,12 @@ static void add_view(JsonBuilder *json, JsonObject *before, JsonObject *mount, d
 
     json_builder_begin_object(json);
     json_add_string(json, "name", get_string(mount, "view"));
-    add(json, "viewers", get_number(mount, "viewers"));
-    add(json, "fps", rate(mount_before, mount, "access_units", seconds));
-    add(json, "bitrate_kbps", get_number(mount, "bitrate_kbps"));
-    add(json, "dropped", get_number(mount, "dropped"));
-    add(json, "compute_ms", mean_ms(mount_before, mount, "compute"));
-    add(json, "frame_ms", fps > 0 ? 1000 / fps : NAN);
+    json_add_number(json, "viewers", get_number(mount, "viewers"));
+    json_add_number(json, "fps", rate(mount_before, mount, "access_units", seconds));
+    json_add_number(json, "bitrate_kbps", get_number(mount, "bitrate_kbps"));
+    json_add_number(json, "dropped", get_number(mount, "dropped"));
+    json_add_number(json, "compute_ms", mean_ms(mount_before, mount, "compute"));
+    json_add_number(json, "frame_ms", fps > 0 ? 1000 / fps : NAN);
     json_add_string(json, "encoder", get_string(mount, "encoder"));
     json_add_string(json, "governor", get_string(mount, "governor"));
     add_latency(json, mount);
@@ -171,17 +156,16 @@ static void add_camera(JsonBuilder *json, JsonObject *before, JsonObject *now, J
     json_add_string(json, "backend", get_string(camera, "backend"));
     json_add_string(json, "gpu", get_string(camera, "gpu"));
     json_add_string(json, "path", get_string(camera, "path"));
-    add(json, "fps", get_number(camera, "fps"));
-    add(json, "dropped", get_number(camera, "dropped") + get_number(camera, "corrupted"));
-    add(json, "cpu_percent", cpu_percent(camera_before, camera, seconds));
-    json_builder_set_member_name(json, "views");
-    json_builder_begin_array(json);
+    json_add_number(json, "fps", get_number(camera, "fps"));
+    json_add_number(json, "dropped",
+                    get_number(camera, "dropped") + get_number(camera, "corrupted"));
+    json_add_number(json, "cpu_percent", cpu_percent(camera_before, camera, seconds));
+    json_begin_list(json, "views");
     for (GList *item = mounts; item; item = item->next) {
         JsonObject *mount = json_node_get_object(item->data);
 
-        if (strcmp(get_string(mount, "camera"), get_string(camera, "name")) == 0) {
+        if (strcmp(get_string(mount, "camera"), get_string(camera, "name")) == 0)
             add_view(json, before, mount, get_number(camera, "fps"), seconds);
-        }
     }
     json_builder_end_array(json);
     json_builder_end_object(json);
@@ -194,13 +178,12 @@ static double find_celsius(JsonObject *status)
     g_autoptr(GList) zones = board ? get_list(board, "zones") : NULL;
     double celsius = NAN;
 
-    for (GList *item = zones; item; item = item->next) {
+    for (GList *item = zones; item; item = item->next)
         celsius = fmax(celsius, get_number(json_node_get_object(item->data), "celsius"));
-    }
     return celsius;
 }
 
-// What is shown of `now`; the caller json_node_unref()s it.
+// The facts of `now` that are shown; the caller json_node_unref()s them.
 static JsonNode *describe(JsonObject *before, JsonObject *now, double seconds)
 {
     g_autoptr(JsonBuilder) json = json_builder_new();
@@ -208,15 +191,13 @@ static JsonNode *describe(JsonObject *before, JsonObject *now, double seconds)
 
     json_builder_begin_object(json);
     json_add_string(json, "version", get_string(now, "version"));
-    add(json, "uptime_s", get_number(now, "uptime_s"));
-    add(json, "viewers", get_number(now, "viewers"));
-    add(json, "front_cpu_percent", cpu_percent(before, now, seconds));
-    add(json, "celsius", find_celsius(now));
-    json_builder_set_member_name(json, "cameras");
-    json_builder_begin_array(json);
-    for (GList *item = cameras; item; item = item->next) {
+    json_add_number(json, "uptime_s", get_number(now, "uptime_s"));
+    json_add_number(json, "viewers", get_number(now, "viewers"));
+    json_add_number(json, "front_cpu_percent", cpu_percent(before, now, seconds));
+    json_add_number(json, "celsius", find_celsius(now));
+    json_begin_list(json, "cameras");
+    for (GList *item = cameras; item; item = item->next)
         add_camera(json, before, now, json_node_get_object(item->data), seconds);
-    }
     json_builder_end_array(json);
     json_builder_end_object(json);
     return json_builder_get_root(json);
@@ -234,11 +215,10 @@ static bool is_known(JsonObject *object, const char *name)
 
 static void add_number(struct table *table, JsonObject *object, const char *name, int digits)
 {
-    if (is_known(object, name)) {
+    if (is_known(object, name))
         table_add(table, "%.*f", digits, get_number(object, name));
-    } else {
+    else
         table_add(table, "-");
-    }
 }
 
 static void add_text(struct table *table, JsonObject *object, const char *name)
@@ -253,12 +233,10 @@ static void draw_summary(FILE *file, JsonObject *shown)
 
     fprintf(file, "edged %s, up %d h %02d min, %d viewer%s", get_string(shown, "version"),
             (int)(minutes / 60), (int)(minutes % 60), viewers, viewers == 1 ? "" : "s");
-    if (is_known(shown, "front_cpu_percent")) {
+    if (is_known(shown, "front_cpu_percent"))
         fprintf(file, ", front process %.1f%% CPU", get_number(shown, "front_cpu_percent"));
-    }
-    if (is_known(shown, "celsius")) {
+    if (is_known(shown, "celsius"))
         fprintf(file, ", %.1f C", get_number(shown, "celsius"));
-    }
     fputs("\n\n", file);
 }
 
@@ -297,11 +275,10 @@ static void add_view_row(struct table *table, JsonObject *camera, JsonObject *vi
     for (size_t i = 0; i < ARRAY_LENGTH(steps); i++) {
         JsonObject *step = get_object(latency, steps[i]);
 
-        if (is_known(step, "p50")) {
+        if (is_known(step, "p50"))
             table_add(table, "%.1f/%.1f", get_number(step, "p50"), get_number(step, "p95"));
-        } else {
+        else
             table_add(table, "-");
-        }
     }
     if (is_known(view, "compute_ms") && is_known(view, "frame_ms")) {
         table_add(table, "%.2f of %.1f", get_number(view, "compute_ms"),
@@ -326,9 +303,8 @@ static void draw_views(FILE *file, JsonObject *shown)
         JsonObject *camera = json_node_get_object(item->data);
         g_autoptr(GList) views = get_list(camera, "views");
 
-        for (GList *view = views; view; view = view->next) {
+        for (GList *view = views; view; view = view->next)
             add_view_row(table, camera, json_node_get_object(view->data));
-        }
     }
     fputc('\n', file);
     table_print(table, file);
@@ -366,9 +342,8 @@ static struct winsize window_size(void)
 {
     struct winsize size = {0};
 
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || !size.ws_row || !size.ws_col) {
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || !size.ws_row || !size.ws_col)
         size = (struct winsize){.ws_row = ROWS, .ws_col = COLUMNS};
-    }
     return size;
 }
 
@@ -400,9 +375,8 @@ static bool wait_for_next(const struct top *top, bool keys, int64_t until_ns, bo
 
     *ret_redraw = false;
     while (!interrupt_seen() && (left_ms = (until_ns - clock_now_ns()) / NS_PER_MS) > 0) {
-        if (poll(&input, 1, (int)left_ms) > 0 && (read(STDIN_FILENO, &key, 1) <= 0 || key == 'q')) {
+        if (poll(&input, 1, (int)left_ms) > 0 && (read(STDIN_FILENO, &key, 1) <= 0 || key == 'q'))
             return false;
-        }
         if (resized && !top->batch) {
             resized = 0;
             *ret_redraw = true;
@@ -414,21 +388,19 @@ static bool wait_for_next(const struct top *top, bool keys, int64_t until_ns, bo
 
 static void forget(struct top *top)
 {
-    if (top->before) {
+    if (top->before)
         json_object_unref(TAKE(top->before));
-    }
 }
 
-// Asks edged. What is to be shown is *ret_shown, which the caller json_node_unref()s.
+// Asks edged. The caller json_node_unref()s *ret_shown, the facts to show.
 static int read_status(struct top *top, struct error *error, JsonNode **ret_shown)
 {
     JsonObject *now = NULL;
     int64_t now_ns = clock_now_ns();
     int r = client_read_status(top->client, error, &now);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     *ret_shown = describe(top->before, now, (double)(now_ns - top->before_ns) / (double)NS_PER_S);
     forget(top);
     top->before = now;
@@ -446,9 +418,8 @@ static int run_batch(struct top *top, struct error *error)
         int64_t until_ns = clock_now_ns() + top->delay_s * NS_PER_S;
         int r = read_status(top, error, &shown);
 
-        if (r < 0) {
+        if (r < 0)
             return r;
-        }
         if (count > 0 && top->json) {
             g_autofree char *text = json_text(shown, false);
 
@@ -459,9 +430,8 @@ static int run_batch(struct top *top, struct error *error)
             printf("%s%s", count > 1 ? "\n" : "", text);
         }
         bool is_last = top->iterations > 0 && count == top->iterations;
-        if (!standard_output_flush() || is_last || !wait_for_next(top, false, until_ns, &redraw)) {
+        if (!standard_output_flush() || is_last || !wait_for_next(top, false, until_ns, &redraw))
             return 0;
-        }
     }
     return 0;
 }
@@ -485,9 +455,8 @@ static void run_on_screen(struct top *top, bool keys)
             until_ns = clock_now_ns() + top->delay_s * NS_PER_S;
         }
         show_on_screen(text);
-        if (!wait_for_next(top, keys, until_ns, &redraw)) {
+        if (!wait_for_next(top, keys, until_ns, &redraw))
             return;
-        }
     }
 }
 
@@ -508,9 +477,8 @@ static void run_on_terminal(struct top *top)
     run_on_screen(top, keys);
     fputs(LEAVE_SCREEN, stdout);
     fflush(stdout);
-    if (keys) {
+    if (keys)
         tcsetattr(STDIN_FILENO, TCSANOW, &before);
-    }
 }
 
 int ctl_top(int argc, char **argv)
@@ -528,22 +496,19 @@ int ctl_top(int argc, char **argv)
     const struct command_line line = {.command = "top", .usage = usage, .options = options};
     int status;
 
-    if (!command_line_parse(&line, argc, argv, &status)) {
+    if (!command_line_parse(&line, argc, argv, &status))
         return status;
-    }
     bool on_terminal = isatty(STDOUT_FILENO);
     top.batch |= top.json || !on_terminal;
     top.iterations = !on_terminal && top.iterations == 0 ? 1 : top.iterations;
     interrupt_watch();
     int r = client_new(&where, &error, &top.client);
-    if (r == 0 && top.batch) {
+    if (r == 0 && top.batch)
         r = run_batch(&top, &error);
-    } else if (r == 0) {
+    else if (r == 0)
         run_on_terminal(&top);
-    }
-    if (r < 0) {
+    if (r < 0)
         fprintf(stderr, "edgectl: %s\n", error.text);
-    }
     forget(&top);
     client_free(top.client);
     return r < 0 ? 1 : 0;

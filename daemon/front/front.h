@@ -17,10 +17,10 @@ enum front_exit {
     FRONT_EXIT_CAMERA = 4,  // no camera program, GStreamer element, or file descriptors
 };
 
-// Builds everything from `config` (taken over on success) and starts the camera processes.
-// `live`, what that is made of, is taken over in any case; its file is loaded again on SIGHUP. On
-// failure the status to exit with is returned as a positive enum front_exit, its sentence in
-// `error`.
+// Builds everything from `config` and `live`, what that is made of, and starts the camera
+// processes. Both are taken over on success; on failure `live` may be empty afterwards. Its file is
+// loaded again on SIGHUP. On failure the status to exit with is returned as a positive enum
+// front_exit, its sentence in `error`.
 int front_new(struct config *config, struct live *live, struct error *error,
               struct front **ret_front);
 // Runs until SIGTERM or SIGINT, then ends sessions and processes (under 2 s). False: not all of

@@ -1,17 +1,24 @@
 #include "daemon/front/front_network.h"
 
-#include "daemon/common/host_address.h"
+#include "daemon/common/control_path.h"
 #include "daemon/common/log.h"
-#include "daemon/front/account/account.h"
 #include "daemon/front/http/control_socket.h"
-#include "daemon/front/listener.h"
-#include "daemon/front/status/status.h"
+#include "daemon/front/model/slow_write.h"
+#include "daemon/front/socket/listener.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#define CLOCK_STEP_S 3600 // more than a clock is corrected by without being set
+#define CLOCK_STEP_S 3600        // more than a clock is corrected by without being set
+#define END_NS (500 * NS_PER_MS) // for a certificate that is being written
+
+// A generated certificate on its way to the disk.
+struct certificate_file {
+    char *path; // owned
+    struct error error;
+    int r;
+};
 
 static bool is_encrypted(const struct config *config)
 {
@@ -44,6 +51,63 @@ static void log_certificate(const struct certificate *certificate, const struct 
     }
 }
 
+static void free_file(struct certificate_file *file)
+{
+    if (file) {
+        free(file->path);
+        g_free(file);
+    }
+}
+
+static void run_making(void *work)
+{
+    struct certificate_file *file = work;
+
+    file->r = certificate_store_generate(file->path, &file->error);
+}
+
+static void on_made(void *context)
+{
+    struct front_network *network = context;
+
+    network->made = slow_write_end(TAKE(network->making));
+}
+
+static int take_made(struct front_network *network, struct error *error,
+                     struct certificate **ret_certificate)
+{
+    struct certificate_file *file = TAKE(network->made);
+    int r = file->r < 0 ? error_set(error, file->r, "%s", file->error.text)
+                        : certificate_load(file->path, file->path, error, ret_certificate);
+
+    free_file(file);
+    return r;
+}
+
+// Nobody is served yet at the start. Later one that has to be generated is written by a thread:
+// -EAGAIN until that is done.
+static int load_certificate(struct front_network *network, const struct config *config,
+                            struct error *error, struct certificate **ret_certificate)
+{
+    const char *path = config->rtsp.certificate, *key_path = config->rtsp.key;
+    char *missing = NULL;
+
+    if (*path || *key_path || !network->is_open)
+        return certificate_load(path, key_path, error, ret_certificate);
+    if (network->made)
+        return take_made(network, error, ret_certificate);
+    int r = network->making ? -EAGAIN
+                            : certificate_find(path, key_path, error, ret_certificate, &missing);
+    if (r == -ENODATA) {
+        struct certificate_file *file = g_new0(struct certificate_file, 1);
+
+        file->path = missing;
+        network->making = slow_write_begin(run_making, file, on_made, network);
+        r = -EAGAIN;
+    }
+    return r == -EAGAIN ? error_set(error, r, "edged's own is still being written") : r;
+}
+
 // Whether the rest may be served without the certificate. A user's own one that cannot be used is a
 // mistake to mend first, and nothing may be served plainly that was to be encrypted.
 static bool can_do_without(const struct front_network *network, const struct config *config)
@@ -59,16 +123,15 @@ static int listen_http(const struct front_network *network, const struct config 
     struct config without = *config; // borrows all that it points to
     int r = control_listen(network->control, config, certificate, error);
 
-    if (r == 0 || !config->http.is_default) {
+    if (r == 0 || !config->http.is_default)
         return r;
-    }
     log_notice("%s, going on without HTTP; set http.port to another port, or to 0", error->text);
     without.http.port = 0;
     return control_listen(network->control, &without, certificate, error);
 }
 
-int front_network_listen(struct front_network *network, const struct config *asked,
-                         struct error *error)
+static int listen_all(struct front_network *network, const struct config *asked,
+                      struct error *error)
 {
     struct certificate *certificate = NULL, *before = network->certificate;
     struct config served = *asked; // borrows all that it points to
@@ -77,10 +140,10 @@ int front_network_listen(struct front_network *network, const struct config *ask
     int fd = -1, r = 0;
 
     if (is_encrypted(asked)) {
-        r = certificate_load(asked->rtsp.certificate, asked->rtsp.key, error, &certificate);
+        r = load_certificate(network, asked, error, &certificate);
         r = r < 0 ? error_prefix(error, r, "rtsp.certificate") : 0;
     }
-    if (r < 0 && can_do_without(network, asked)) {
+    if (r < 0 && r != -EAGAIN && can_do_without(network, asked)) {
         fault = *error;
         served.rtsp.tls_port = 0;
         served.http.port = asked->http.tls ? 0 : asked->http.port;
@@ -89,21 +152,34 @@ int front_network_listen(struct front_network *network, const struct config *ask
     r = r < 0 ? r : rtsp_server_open_tls(network->server, config->rtsp.tls_port, error, &fd);
     r = r < 0 ? r : listen_http(network, config, certificate, error);
     if (r < 0) {
-        if (fd >= 0) {
+        if (fd >= 0)
             listener_end(fd);
-        }
         certificate_unref(certificate);
         return r;
     }
     rtsp_server_take_tls(network->server, config->rtsp.tls_port, fd,
                          config->rtsp.tls_port ? certificate : NULL);
-    if (certificate) {
+    if (certificate)
         log_certificate(certificate, before);
-    }
     network->certificate = certificate;
     network->fault = fault;
     certificate_unref(before);
     return 0;
+}
+
+int front_network_listen(struct front_network *network, const struct config *config,
+                         struct error *error)
+{
+    int r = listen_all(network, config, error);
+
+    network->model->places = (struct model_places){
+        .rtsp_url = rtsp_server_url(network->server),
+        .rtsps_url = rtsp_server_tls_url(network->server),
+        .http_url = control_url(network->control),
+        .certificate = network->certificate,
+        .certificate_error = network->fault.text,
+    };
+    return r;
 }
 
 static int64_t clock_offset_s(void)
@@ -117,73 +193,55 @@ void front_network_watch_clock(struct front_network *network, const struct confi
     struct error error = {0};
 
     network->clock_offset_s = clock_offset_s();
-    if (llabs(network->clock_offset_s - before_s) < CLOCK_STEP_S || !network->certificate ||
-        *config->rtsp.certificate) {
+    network->was_set |= llabs(network->clock_offset_s - before_s) >= CLOCK_STEP_S;
+    if (!network->was_set)
         return;
-    }
-    if (front_network_listen(network, config, &error) < 0) {
+    int r = network->certificate && !*config->rtsp.certificate
+                ? front_network_listen(network, config, &error)
+                : 0;
+    network->was_set = r == -EAGAIN;
+    if (r < 0 && r != -EAGAIN)
         log_error("the clock was set, and %s, keeping the certificate", error.text);
-    }
 }
 
-int front_network_open(struct front_network *network, const struct config *config,
-                       const struct control_front *front, struct account *account,
+int front_network_open(struct front_network *network, struct model *model,
                        struct rtsp_server *server, struct error *error)
 {
     _cleanup_(cleanup_free) char *socket = NULL;
-    int r = control_socket_path(config->control.socket, error, &socket);
+    int r = control_path_find(model->config->control.socket, error, &socket);
 
-    network->account = account;
+    network->model = model;
     network->server = server;
-    r = r < 0 ? r : control_new(socket, front, account, error, &network->control);
+    r = r < 0 ? r : control_new(socket, model, error, &network->control);
     network->clock_offset_s = clock_offset_s();
-    r = r < 0 ? r : front_network_listen(network, config, error);
+    r = r < 0 ? r : front_network_listen(network, model->config, error);
     network->is_open = r == 0;
-    if (*network->fault.text) {
+    if (*network->fault.text)
         log_error("%s, serving nothing inside TLS until a reload can", network->fault.text);
-    }
-    if (r == 0 && *rtsp_server_tls_url(server)) {
+    if (r == 0 && *rtsp_server_tls_url(server))
         log_notice("streams inside TLS: %s/", rtsp_server_tls_url(server));
-    }
-    if (r == 0 && control_url(network->control)) {
+    if (r == 0 && control_url(network->control))
         log_notice("page, status, metrics and events: %s/", control_url(network->control));
-    }
     return r;
 }
 
 void front_network_take_users(struct front_network *network, const struct config *config,
                               struct users *users, struct users *tokens)
 {
-    account_take_users(network->account, config, users);
-    account_take_tokens(network->account, tokens);
+    account_take_users(network->model->account, config, users);
+    account_take_tokens(network->model->account, tokens);
     control_recheck(network->control);
-}
-
-void front_network_describe(const struct front_network *network, struct front_facts *facts)
-{
-    const char *url = control_url(network->control);
-    struct account_counters counters;
-
-    host_address_show_url(rtsp_server_url(network->server), facts->rtsp_url,
-                          sizeof facts->rtsp_url);
-    host_address_show_url(rtsp_server_tls_url(network->server), facts->rtsps_url,
-                          sizeof facts->rtsps_url);
-    host_address_show_url(url ? url : "", facts->http_url, sizeof facts->http_url);
-    facts->certificate_error = network->fault.text;
-    facts->fingerprint = "";
-    if (network->certificate) {
-        facts->fingerprint = certificate_fingerprint(network->certificate);
-        facts->certificate_expires_s = certificate_expires_s(network->certificate);
-    }
-    account_count(network->account, &counters);
-    facts->failed_logins = counters.failed;
-    facts->throttled_logins = counters.throttled;
 }
 
 void front_network_finish(struct front_network *network)
 {
     control_free(network->control);
     certificate_unref(network->certificate);
+    if (network->making) {
+        slow_write_wait(network->making, clock_now_ns() + END_NS);
+        on_made(network);
+    }
+    free_file(network->made);
     *network = (struct front_network){0};
 }
 
@@ -194,9 +252,8 @@ int front_network_check_certificate(const struct config *config, const char *pat
     const char *fault;
     int r;
 
-    if (!*config->rtsp.certificate) {
+    if (!*config->rtsp.certificate)
         return 0;
-    }
     // The user who runs --check may be another one than edged runs as.
     if (access(config->rtsp.key, R_OK) < 0 && errno == EACCES) {
         fprintf(problems,

@@ -1,14 +1,16 @@
 // edged: reads the configuration, then serves it until it is told to stop.
 
 #include "config/diff.h"
+#include "daemon/common/confine.h"
+#include "daemon/common/crash.h"
 #include "daemon/common/descriptors.h"
 #include "daemon/common/log.h"
 #include "daemon/common/service_files.h"
 #include "daemon/common/standard_output.h"
 #include "daemon/front/front.h"
 #include "daemon/front/front_network.h"
-#include "daemon/front/listener.h"
-#include "daemon/front/live.h"
+#include "daemon/front/model/live.h"
+#include "daemon/front/socket/listener.h"
 #include "daemon/front/supervise/process.h"
 
 #include <getopt.h>
@@ -37,7 +39,7 @@ static const char usage[] = SYNOPSIS
     "\n"
     "SIGHUP reloads the configuration. See edged(8) and edged.conf(5).\n";
 
-// What follows an error.
+// Printed behind an error.
 static const char short_usage[] = SYNOPSIS "`edged --help` explains the options.\n";
 
 enum { OPTION_CHECK = 256, OPTION_DIFF };
@@ -98,9 +100,8 @@ static int parse_options(int argc, char **argv, struct front_options *ret_option
 // The file to read: the one that was named, else the default one if it exists, else NULL.
 static const char *choose_config(const struct front_options *options)
 {
-    if (options->config_path) {
+    if (options->config_path)
         return options->config_path;
-    }
     return access(CONFIG_DEFAULT_PATH, F_OK) == 0 ? CONFIG_DEFAULT_PATH : NULL;
 }
 
@@ -133,9 +134,8 @@ static char *check_pipeline(const char *pipeline)
             g_subprocess_new(G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE, NULL,
                              program, "--check-pipeline", NULL);
 
-        if (process) {
+        if (process)
             g_subprocess_communicate_utf8(process, pipeline, NULL, &told, NULL, NULL);
-        }
     }
     return told ? told : g_strdup("");
 }
@@ -150,9 +150,8 @@ static void warn_of_encoder(const struct config *config, enum config_encoder enc
         const struct config_camera *camera = &config->cameras[i];
 
         for (size_t k = 0; k < camera->view_count; k++) {
-            if (camera->views[k].encoder != encoder) {
+            if (camera->views[k].encoder != encoder)
                 continue;
-            }
             fault = fault ? fault : check_pipeline(config_encoder_name(encoder));
             if (*fault) {
                 fprintf(problems,
@@ -180,9 +179,8 @@ static void warn_of_elements(const struct config *config, const char *path, FILE
         }
     }
     for (enum config_encoder encoder = 0; encoder < CONFIG_ENCODER_COUNT; encoder++) {
-        if (encoder != CONFIG_ENCODER_AUTO) {
+        if (encoder != CONFIG_ENCODER_AUTO)
             warn_of_encoder(config, encoder, path, problems);
-        }
     }
 }
 
@@ -204,20 +202,17 @@ static int check(const struct config *config, const struct live *live, const cha
 {
     _cleanup_(cleanup_config) struct config *old = NULL;
 
-    if (old_path && config_load(old_path, stderr, &old) < 0) {
+    if (old_path && config_load(old_path, stderr, &old) < 0)
         return FRONT_EXIT_CONFIGURATION;
-    }
-    if (front_network_check_certificate(config, path, stderr) < 0) {
+    if (front_network_check_certificate(config, path, stderr) < 0)
         return FRONT_EXIT_CONFIGURATION;
-    }
     warn_of_elements(config, path, stderr);
     service_files_tell(config, warn_of_file, (void *)path);
     live_tell(live);
     printf("%s: ok\n", path ? path : "built-in defaults");
     tell_recorded(config);
-    if (old) {
+    if (old)
         config_diff_print(stdout, old, config);
-    }
     return FRONT_EXIT_OK;
 }
 
@@ -227,6 +222,7 @@ static int serve(struct config **config, struct live *live)
     struct error error = {0};
 
     signal(SIGPIPE, SIG_IGN);
+    crash_watch("edged");
     descriptors_raise();
     if (descriptors_check((*config)->camera_count, &error) < 0) {
         log_error("%s, ending", error.text);
@@ -242,7 +238,7 @@ static int serve(struct config **config, struct live *live)
     bool ended = front_run(front);
     front_free(front);
     if (!ended) {
-        log_notice("a camera process goes on, ending without it");
+        log_notice("a process or a write goes on, ending without it");
         _exit(FRONT_EXIT_OK);
     }
     return FRONT_EXIT_OK;
@@ -255,15 +251,15 @@ int main(int argc, char **argv)
     struct front_options options;
     int status;
 
-    if (parse_options(argc, argv, &options, &status)) {
+    if (parse_options(argc, argv, &options, &status))
         return standard_output_finish("edged", status);
-    }
+    // Which will have hashes of passwords, and keys.
+    if (!options.check)
+        confine_memory();
     const char *path = choose_config(&options);
-    if (read_config(path, options.check, &live, &config) < 0) {
+    if (read_config(path, options.check, &live, &config) < 0)
         return FRONT_EXIT_CONFIGURATION;
-    }
-    if (options.check) {
+    if (options.check)
         return standard_output_finish("edged", check(config, &live, path, options.diff_path));
-    }
     return serve(&config, &live);
 }

@@ -7,48 +7,15 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
-bool reload_keep_addresses(struct config *old, struct config *config)
-{
-    struct config between = *old;
-    bool differ = strcmp(old->rtsp.address, config->rtsp.address) != 0 ||
-                  old->rtsp.port != config->rtsp.port ||
-                  strcmp(old->control.socket, config->control.socket) != 0;
+#define LOOKS_MAX 5
 
-    old->rtsp.address = config->rtsp.address;
-    old->control = config->control;
-    config->rtsp.address = between.rtsp.address;
-    config->rtsp.port = between.rtsp.port;
-    config->control = between.control;
-    return differ;
-}
-
-// What can change only when edged is started again: no port may be left by a change of `plain`, and
-// groups that were to stay on this machine would leave it from the address that is in use.
-static int check_start(const struct config *in_use, const struct config *config, bool has_users,
-                       struct error *error)
-{
-    const struct config_multicast *multicast = &config->rtsp.multicast;
-
-    if (in_use->rtsp.plain != config->rtsp.plain) {
-        return error_set(error, -EINVAL, "rtsp.plain can change only when edged is started again");
-    }
-    if (*multicast->addresses && !*multicast->interface && !has_users &&
-        config->rtsp.auth == CONFIG_AUTH_UNSET && !config_is_loopback(in_use->rtsp.address)) {
-        return error_set(error, -EINVAL,
-                         "rtsp.multicast without users is for this machine alone, and rtsp.address "
-                         "stays \"%s\" until edged is started again; allowed until then: "
-                         "interface = \"lo\", addresses = \"\"",
-                         in_use->rtsp.address);
-    }
-    return 0;
-}
-
-// A file without a user was cut short, or is being written: nobody means "hang up on everybody".
+// A users file without users is treated as incomplete; the previous users stay.
 static int read_users(const struct config *config, struct error *error, struct users **ret_users)
 {
-    _cleanup_(cleanup_free) char *path = users_path(USERS_PASSWORDS, config);
-    int r = account_read_users(USERS_PASSWORDS, config, error, ret_users);
+    _cleanup_(cleanup_free) char *path = users_path(USERS_PASSWORDS, config, NULL);
+    int r = account_read_users(USERS_PASSWORDS, config, NULL, error, ret_users);
 
     if (r == 0 && *ret_users && (*ret_users)->count == 0) {
         return error_set(error, -EINVAL,
@@ -59,36 +26,102 @@ static int read_users(const struct config *config, struct error *error, struct u
     return r;
 }
 
-// Loads, checks and opens all of it. What is listened on comes last, because that takes effect at
-// once.
-static int load(struct reload *reload, const char *path, const struct config *in_use,
-                struct front_network *network, FILE *problems)
+// When a file was changed last, since 1970; 0: it is not there.
+static int64_t changed_ns(const char *path)
 {
+    struct stat status;
+
+    return path && stat(path, &status) == 0
+               ? status.st_mtim.tv_sec * NS_PER_S + status.st_mtim.tv_nsec
+               : 0;
+}
+
+static bool is_settled(const struct reload_looks *looks, int64_t newest_ns)
+{
+    int64_t now_ns = g_get_real_time() * NS_PER_US;
+
+    if (looks->count == 0)
+        return now_ns - newest_ns >= RELOAD_LOOK_MS * NS_PER_MS;
+    return looks->count >= LOOKS_MAX - 1 || newest_ns <= looks->changed_ns;
+}
+
+static bool keeps_a_camera(const struct config *in_use, const struct config *config)
+{
+    for (size_t i = 0; i < config->camera_count; i++) {
+        for (size_t k = 0; k < in_use->camera_count; k++) {
+            if (strcmp(config->cameras[i].name, in_use->cameras[k].name) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+// Reads the file, and whether it and those that it names are whole.
+static int look(struct reload *reload, const struct model *model, struct reload_looks *looks,
+                struct config_problems *problems)
+{
+    const struct live *before = &model->live;
+    int64_t newest_ns = changed_ns(before->path);
+    bool settled = is_settled(looks, newest_ns);
+
+    if (settled) {
+        int r = live_reload(before, model->config, problems, &reload->live, &reload->config);
+
+        if (r < 0)
+            return r;
+        _cleanup_(cleanup_free) char *users = users_path(USERS_PASSWORDS, reload->config, NULL);
+        _cleanup_(cleanup_free) char *tokens =
+            users_path(USERS_TOKENS, reload->config, before->path);
+
+        newest_ns = MAX(newest_ns, config_file_changed_ns(reload->live.file));
+        newest_ns = MAX(newest_ns, MAX(changed_ns(users), changed_ns(tokens)));
+        settled = is_settled(looks, newest_ns) &&
+                  (looks->count > 0 || keeps_a_camera(model->config, reload->config));
+    }
+    if (!settled) {
+        looks->count++;
+        looks->changed_ns = newest_ns;
+    }
+    return settled ? 0 : -EAGAIN;
+}
+
+// Loads, checks and opens all of it. Addresses to listen on come last, because they take effect at
+// once.
+static int load(struct reload *reload, const struct model *model, struct front_network *network,
+                struct reload_looks *looks, struct config_problems *problems)
+{
+    const char *path = model->live.path;
     struct error error = {0};
     int r;
 
     if (!path) {
-        fputs("edged was started without a configuration file\n", problems);
+        config_problems_tell(problems, true, NULL,
+                             "edged was started without a configuration file");
         return -ENOENT;
     }
-    r = live_load(path, false, problems, &reload->live, &reload->config);
-    if (r < 0) {
+    r = look(reload, model, looks, problems);
+    if (r < 0)
         return r;
-    }
     r = descriptors_check(reload->config->camera_count, &error);
     if (reload->config->is_empty) { // it was cut short, or is being written: nobody means "remove
                                     // all cameras"
         r = error_set(&error, -EINVAL, "got a file without a setting, allowed: at least one");
     }
     r = r < 0 ? r : read_users(reload->config, &error, &reload->users);
-    r = r < 0 ? r : account_read_users(USERS_TOKENS, reload->config, &error, &reload->tokens);
-    r = r < 0 ? r : check_start(in_use, reload->config, reload->users, &error);
+    r = r < 0 ? r : account_read_users(USERS_TOKENS, reload->config, path, &error, &reload->tokens);
+    // No port may be left by it.
+    if (r == 0 && model->config->rtsp.plain != reload->config->rtsp.plain)
+        r = error_set(&error, -EINVAL, "rtsp.plain can change only when edged is started again");
     r = r < 0 ? r : front_network_listen(network, reload->config, &error);
+    if (r == -EAGAIN && ++looks->waits < LOOKS_MAX)
+        return r;
+    r = r == -EAGAIN ? -ETIMEDOUT : r;
     if (r < 0) {
-        fprintf(problems, "%s: error: %s\n", path, error.text);
+        config_problems_tell(problems, true, path, "%s", error.text);
     } else if (*network->fault.text) {
-        fprintf(problems, "%s: warning: %s; nothing is served inside TLS until a reload can\n",
-                path, network->fault.text);
+        config_problems_tell(problems, false, path,
+                             "%s; nothing is served inside TLS until a reload can",
+                             network->fault.text);
     }
     return r;
 }
@@ -98,9 +131,8 @@ static char *summarize(const struct config *in_use, const struct config *config,
     static const char nothing[] = "nothing has changed", users[] = "the users have changed";
     char *text = config_diff_summarize(in_use, config), *more = NULL;
 
-    if (!text || !new_users) {
+    if (!text || !new_users)
         return text;
-    }
     if (asprintf(&more, "%s%s%s", strcmp(text, nothing) ? text : "",
                  strcmp(text, nothing) ? "; " : "", users) < 0) {
         return text;
@@ -109,44 +141,33 @@ static char *summarize(const struct config *in_use, const struct config *config,
     return more;
 }
 
-static void log_problems(const char *text, int priority)
+static void log_problems(const struct config_problems *problems, int priority)
 {
-    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (size_t i = 0; i < problems->count; i++) {
+        g_autofree char *line = config_problem_line(&problems->list[i]);
 
-    for (char **line = lines; *line; line++) {
-        if (**line) {
-            log_write(priority, LOG_EVENT_NONE, NULL, NULL, "%s", *line);
-        }
+        log_write(priority, LOG_EVENT_NONE, NULL, NULL, "%s", line ? line : strerror(ENOMEM));
     }
 }
 
-int reload_open(struct reload *reload, struct config *in_use, struct front_network *network,
-                struct reload_verdict *verdict)
+int reload_open(struct reload *reload, struct model *model, struct front_network *network,
+                struct reload_looks *looks)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *problems = open_memstream(&text, &size);
-    int r = problems ? load(reload, verdict->path, in_use, network, problems) : -ENOMEM;
+    _cleanup_(config_problems_finish) struct config_problems problems = {0};
+    int r = load(reload, model, network, looks, &problems);
 
     if (r == 0) {
-        bool new_users = !account_has(network->account, USERS_PASSWORDS, reload->users) ||
-                         !account_has(network->account, USERS_TOKENS, reload->tokens);
+        bool new_users = !account_has(model->account, USERS_PASSWORDS, reload->users) ||
+                         !account_has(model->account, USERS_TOKENS, reload->tokens);
 
-        reload->changes = summarize(in_use, reload->config, new_users);
-        if (reload_keep_addresses(in_use, reload->config)) {
-            fprintf(problems,
-                    "%s: warning: rtsp.address, rtsp.port and control.socket take effect when "
-                    "edged is started again\n",
-                    verdict->path);
-        }
+        reload->changes = summarize(model->config, reload->config, new_users);
+        live_tell_bound(&reload->live, false, &problems);
     }
-    if (problems) {
-        fclose(problems);
-    }
-    if (verdict->is_logged) {
-        log_problems(text ? text : strerror(ENOMEM), r < 0 ? LOG_ERR : LOG_WARNING);
-    }
-    reload_verdict_set(verdict, r < 0, text);
+    if (r == -EAGAIN)
+        return r;
+    if (model->verdict.is_logged)
+        log_problems(&problems, r < 0 ? LOG_ERR : LOG_WARNING);
+    reload_verdict_set(&model->verdict, r < 0, &problems);
     return r;
 }
 

@@ -43,9 +43,8 @@ int link_new(int fd, size_t queue_bytes, struct link **ret_link)
 {
     struct link *link = calloc(1, sizeof *link);
 
-    if (!link) {
+    if (!link)
         return -ENOMEM;
-    }
     if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) < 0 ||
         fcntl(fd, F_SETFD, FD_CLOEXEC) < 0) {
         free(link);
@@ -61,9 +60,8 @@ int link_new(int fd, size_t queue_bytes, struct link **ret_link)
 
 void link_free(struct link *link)
 {
-    if (!link) {
+    if (!link)
         return;
-    }
     close(link->fd);
     while (link->head) {
         struct chunk *chunk = link->head;
@@ -96,9 +94,8 @@ static ssize_t socket_send(int fd, struct iovec *pieces, int count)
     do {
         sent = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     } while (sent < 0 && errno == EINTR);
-    if (sent < 0) {
+    if (sent < 0)
         return errno == EAGAIN || errno == ENOBUFS ? 0 : -EPIPE;
-    }
     return sent;
 }
 
@@ -108,9 +105,8 @@ static int queue_append(struct link *link, bool jpeg, const struct iovec *pieces
 {
     struct chunk *chunk = malloc(sizeof *chunk + total - skip);
 
-    if (!chunk) {
+    if (!chunk)
         return -ENOMEM;
-    }
     *chunk = (struct chunk){.size = total - skip, .jpeg = jpeg};
     uint8_t *to = chunk->bytes;
     for (int i = 0; i < count; i++) {
@@ -145,12 +141,10 @@ static int send_locked(struct link *link, enum link_type type, struct iovec *pie
 
     if (!link->head) {
         sent = socket_send(link->fd, pieces, count);
-        if (sent < 0) {
+        if (sent < 0)
             return (int)sent;
-        }
-        if ((size_t)sent == total) {
+        if ((size_t)sent == total)
             return 0;
-        }
     } else if (jpeg ? link->jpeg_waits : link->queued_bytes + total > limit) {
         return -ENOBUFS;
     }
@@ -165,25 +159,22 @@ int link_send(struct link *link, enum link_type type, uint32_t view, const struc
     struct iovec all[LINK_PIECES_MAX + 1] = {{&header, sizeof header}};
     size_t size = 0;
 
-    if (count > LINK_PIECES_MAX) {
+    if (count > LINK_PIECES_MAX)
         return -EMSGSIZE;
-    }
     for (int i = 0; i < count; i++) {
         all[i + 1] = pieces[i];
         size += pieces[i].iov_len;
     }
-    if (size > LINK_PAYLOAD_MAX) {
+    if (size > LINK_PAYLOAD_MAX)
         return -EMSGSIZE;
-    }
     header.size = (uint32_t)size;
 
     pthread_mutex_lock(&link->lock);
     int r = send_locked(link, type, all, count + 1, sizeof header + size);
     bool waiting = link->head != NULL;
     pthread_mutex_unlock(&link->lock);
-    if (waiting && link->wake) {
+    if (waiting && link->wake)
         link->wake(link->wake_context);
-    }
     return r;
 }
 
@@ -225,9 +216,8 @@ int link_flush(struct link *link)
             free(chunk);
         }
     }
-    if (!link->head) {
+    if (!link->head)
         link->tail = &link->head;
-    }
     pthread_mutex_unlock(&link->lock);
     return r;
 }
@@ -241,9 +231,8 @@ static ssize_t socket_receive(int fd, void *buffer, size_t size)
     do {
         got = recv(fd, buffer, size, MSG_DONTWAIT);
     } while (got < 0 && errno == EINTR);
-    if (got < 0) {
+    if (got < 0)
         return errno == EAGAIN ? -EAGAIN : -EPIPE;
-    }
     return got ? got : -EPIPE;
 }
 
@@ -252,21 +241,18 @@ static int receive_header(struct link *link)
     ssize_t got = socket_receive(link->fd, (uint8_t *)&link->header + link->header_filled,
                                  sizeof link->header - link->header_filled);
 
-    if (got < 0) {
+    if (got < 0)
         return (int)got;
-    }
     link->header_filled += (size_t)got;
-    if (link->header_filled < sizeof link->header) {
+    if (link->header_filled < sizeof link->header)
         return 0;
-    }
     if (link->header.type < LINK_CONFIGURE || link->header.type >= LINK_TYPE_COUNT ||
         link->header.size > LINK_PAYLOAD_MAX) {
         return -EPROTO;
     }
     link->payload = malloc((size_t)link->header.size + 1);
-    if (!link->payload) {
+    if (!link->payload)
         return -ENOMEM;
-    }
     link->payload[link->header.size] = 0;
     link->payload_filled = 0;
     return 0;
@@ -308,9 +294,8 @@ int link_receive(struct link *link, link_handler *handler, void *context)
             r = deliver(link, handler, context);
             messages++;
         }
-        if (r < 0) {
+        if (r < 0)
             return r == -EAGAIN ? 0 : (int)r;
-        }
     }
     return 0;
 }

@@ -1,5 +1,5 @@
-// What crosses the boundary between the front and a camera process. (What crosses the one between
-// the front and the recorder is in daemon/link/record.h; only its types are here.)
+// Messages between the front and a camera process. (Those between the front and the recorder are in
+// daemon/link/record.h; only their types are here.)
 //
 // Both ends are one build, so the structs travel as they are; the hello message carries the version
 // and a mismatch ends the link. All times are CLOCK_MONOTONIC nanoseconds of one machine.
@@ -15,7 +15,8 @@
 #define LINK_STAGES_MAX 24
 #define LINK_KERNELS_MAX 24
 #define LINK_PAYLOAD_MAX (16u << 20)
-#define LINK_SCALES 4                     // of snapshots: all columns and rows, 1 of 2, of 4, of 8
+#define LINK_SCALES 4 // of snapshots: all columns and rows, 1 of 2, of 4, of 8
+#define LINK_TRIALS_MAX 16
 #define LINK_WITHOUT_ENCODER "none works" // the encoder of a view that has none and gets none
 
 enum link_type {
@@ -30,6 +31,7 @@ enum link_type {
                         // before it came changes nothing; one that cannot be sent is left out.
     LINK_TRY_GPU,       // a process that computes on the CPU may try the GPU now; payload: the word
                         // of the backend wanted ("auto", "cuda")
+    LINK_TRY_CAMERA,    // a camera that has refused the login may be asked again now
     LINK_TUNE,          // payload: link_tune; begin to tune block sizes, or stop
     // camera to front
     LINK_HELLO,       // payload: the version string
@@ -57,7 +59,7 @@ enum link_type {
     RECORD_TRACK,
     RECORD_TRACK_END,
     RECORD_UNIT,
-    RECORD_EVENT,
+    RECORD_WANTED,
     RECORD_PICTURE,
     RECORD_TRIGGER,
     RECORD_LIST,
@@ -129,7 +131,7 @@ struct link_region {
     char name[40];
     uint32_t moving;     // an event is under way
     struct link_box box; // around what moves
-    float share;         // moving pixels of the region's, 0..1
+    float share;         // of the region that moves, 0..1
 };
 
 // Which kernels are tuned, of which view. A tune has a number that no other of the front has. One
@@ -180,6 +182,16 @@ struct link_event {
     struct link_region region; // at that frame
 };
 
+// An encoder, or one of the ways into it, that did not make key frames of its trial picture, or was
+// not tried.
+struct link_trial {
+    uint32_t element; // enum config_encoder; 0: there is none
+    uint32_t missing; // 1: GStreamer has no such element
+    uint32_t took_ms; // 0: it was not tried
+    char encoder[44]; // "nvv4l2h264enc by descriptor"
+    char reason[136];
+};
+
 struct link_telemetry {
     uint32_t state; // enum link_camera_state
     uint32_t width, height;
@@ -190,10 +202,13 @@ struct link_telemetry {
     char backend[16];        // what computes the views: "CPU", "CUDA sm_87"; "" before it is known
     char gpu[256];           // the GPU's name when it computes, else why it does not
     uint32_t gpu_may_return; // the reason may pass: the GPU is to be tried again
+    uint32_t gpu_is_refused; // this process may not open the GPU's devices, another may
     uint32_t configuration;  // number of the newest that is in force or was refused
     char refusal[256];       // why it was; "" when in force
     uint64_t frames, dropped, corrupted, reconnects;
     int64_t last_frame_ns; // when edged had the newest; 0: none yet
+    int64_t patience_ns;   // for how long no other may come, before the process sends slates; 0: it
+                           // has no camera
     struct heat heat;      // of the board that the process runs on
     uint64_t copies[COPY_KIND_COUNT];
     struct {
@@ -204,6 +219,7 @@ struct link_telemetry {
         char encoder[24];  // "x264enc"
         char governor[24]; // what is given up because it is too slow: "rate 1/2"; "": nothing
     } views[LINK_VIEWS_MAX];
+    struct link_trial trials[LINK_TRIALS_MAX];    // that failed, of the process's encoders
     struct link_block blocks[LINK_KERNELS_MAX];   // by enum config_kernel; 0: the GPU's own choice
     struct link_region regions[LINK_REGIONS_MAX]; // unused ones have no name
     struct {

@@ -1,5 +1,5 @@
-// What crosses the boundary between the front and the recorder, by a link of its own
-// (daemon/link/link.h; the types are those of enum link_type that begin with RECORD).
+// Messages between the front and the recorder, by a link of its own (daemon/link/link.h; the types
+// are those of enum link_type that begin with RECORD).
 //
 // Both ends are one build: each sends RECORD_HELLO first, and an end that hears another version
 // hangs up. The front then says where clips are kept and which views it feeds; it says all of that
@@ -7,14 +7,18 @@
 // `view`, and no other track of the connection ever gets it.
 //
 // The recorder keeps what it has while no front is connected: a new connection takes the place of
-// an older one, and is a gap in every track. A clip is known by its id alone, never by a path.
+// an older one, is a gap in every track, and ends the clips of events. A clip is known by its id
+// alone, never by a path.
 // `_ns` are CLOCK_MONOTONIC, `_wall_ns` nanoseconds since 1970 in UTC.
 #pragma once
+
+#include "daemon/link/clip_facts.h"
 
 #include <stdint.h>
 
 #define RECORD_NAME_SIZE 40 // of a camera, a view, a region; ends in NUL
 #define RECORD_REGIONS_MAX 8
+#define RECORD_NAMES_SIZE 320 // of all these regions, with '/' in between; ends in NUL
 #define RECORD_PATH_SIZE 1024
 #define RECORD_BYTES_MAX (256u << 10) // of a clip in one answer
 #define RECORD_CLIPS_MAX 64u          // in one message
@@ -47,20 +51,31 @@ struct record_track {
 // RECORD_UNIT: an access unit follows, in Annex B form.
 struct record_unit {
     int64_t captured_ns;
-    uint64_t number; // one more than that of the unit before, unless units were lost
+    uint64_t number; // one more than that of the unit before, unless units were lost; 0 of a slate
     uint8_t key_frame;
     uint8_t slate; // NO SIGNAL: a gap
     uint8_t reserved[6];
 };
 
-// RECORD_EVENT: motion began or ended in a region of the track's camera. A beginning may be told
-// twice after a connect.
-struct record_event {
-    uint64_t number; // of the event in its region
-    int64_t started_ns, at_ns;
-    float peak;     // the largest share of the region's pixels so far, 0..1
-    uint32_t ended; // 0: it begins
+// The last event of a region.
+struct record_motion {
     char region[RECORD_NAME_SIZE];
+    uint64_t number; // of the event in its region
+    int64_t started_ns;
+    int64_t ended_ns; // 0: it is under way
+    float peak;       // the largest share of the region's pixels so far, 0..1
+    uint32_t reserved;
+};
+
+// RECORD_WANTED, of a track: all that is to be recorded of it, which takes the place of what was
+// said before. It is said at each change and again once a second, so that one that was lost does no
+// harm.
+struct record_wanted {
+    uint64_t number;        // one more at each change; from 1 on
+    int64_t asked_until_ns; // by RECORD_TRIGGER; 0: nothing is asked for
+    uint32_t asked_by;      // the request of the newest RECORD_TRIGGER that counts in it; 0: none
+    uint32_t region_count;
+    struct record_motion regions[RECORD_REGIONS_MAX];
 };
 
 // RECORD_PICTURE: a JPEG of the track's view follows, of the beginning of the clip that is open or
@@ -76,12 +91,26 @@ struct record_picture {
 enum record_action { RECORD_START, RECORD_STOP, RECORD_KEEP, RECORD_UNKEEP, RECORD_DELETE };
 
 // RECORD_TRIGGER, of a track: a signal from outside starts a clip, or prolongs the one that is
-// open, until `duration_ns` from now; or stops it. Answered by RECORD_DONE.
+// open, until `duration_ns` from `asked_ns` on; or stops it. Answered by RECORD_DONE. If that is an
+// error, the trigger changes nothing; else it is part of RECORD_WANTED from then on.
 struct record_trigger {
     uint32_t request;
     uint32_t action;     // RECORD_START, RECORD_STOP
+    int64_t asked_ns;    // one that waited longer than the front does is refused with -ETIMEDOUT
     int64_t duration_ns; // of RECORD_START; 0: until RECORD_STOP or max_clip
 };
+
+// Until when a trigger asks for a clip of which `until_ns` was asked for before.
+static inline int64_t record_trigger_until(const struct record_trigger *trigger,
+                                           const struct record_track *track, int64_t until_ns)
+{
+    int64_t duration_ns = trigger->duration_ns ? trigger->duration_ns : track->max_clip_ns;
+    int64_t asked_ns = trigger->asked_ns + duration_ns;
+
+    if (trigger->action == RECORD_STOP)
+        return until_ns < trigger->asked_ns ? until_ns : trigger->asked_ns;
+    return until_ns > asked_ns ? until_ns : asked_ns;
+}
 
 // RECORD_LIST: the clips that overlap a span of time, the newest first. Answered by one or more
 // RECORD_CLIPS; the last one has `more` 0.
@@ -128,23 +157,14 @@ struct record_trial {
     struct record_storage storage;
 };
 
-// What the recorder says.
+// Messages of the recorder.
 
-// Of RECORD_CLIPS and RECORD_CLIP.
+// Of RECORD_CLIPS and RECORD_CLIP: all facts of a clip. Its id grows, also over restarts and jumps
+// of the clock.
+#define RECORD_VALUE(type, member, ...) type member;
+#define RECORD_TEXT(size, member, ...) char member[size];
 struct record_clip {
-    uint64_t id;    // grows; also over restarts and jumps of the clock
-    uint64_t event; // number of the event that began it in regions[0]; 0: none
-    int64_t start_wall_ns, end_wall_ns;
-    int64_t asked_wall_ns; // where it was asked to begin; `start` is the key frame before that
-    uint64_t bytes;        // of the video
-    uint64_t gap_ns;       // time within the clip that has no picture, or pictures were lost
-    float peak;
-    uint32_t region_count;
-    uint8_t is_open, is_kept, is_always, has_picture;
-    uint8_t is_triggered; // RECORD_TRIGGER began or prolonged it
-    uint8_t reserved[3];
-    char camera[RECORD_NAME_SIZE], view[RECORD_NAME_SIZE];
-    char regions[RECORD_REGIONS_MAX][RECORD_NAME_SIZE];
+    CLIP_FACTS(RECORD_VALUE, RECORD_TEXT)
 };
 
 // RECORD_CLIPS: `count` struct record_clip follow.
@@ -187,8 +207,13 @@ struct record_state_report {
     uint64_t free_bytes;                    // of its file system
     uint64_t written_bytes, written_clips, deleted_clips, lost_units; // since the recorder began
     uint64_t waiting_bytes;                                           // in memory for the disk
-    int64_t write_max_ns; // the longest write or sync of the last minute
-    char sentence[256];
+    int64_t write_max_ns;   // the longest write or sync of the last minute
+    uint64_t kept_bytes;    // of clip_bytes
+    uint64_t lost_clips;    // that could not be written, or had to be deleted as soon as they ended
+    uint64_t syncs;         // since the recorder began, as the other counts
+    int64_t running_ns;     // for so long
+    int64_t oldest_wall_ns; // the beginning of the oldest clip that is not kept; 0: there is none
+    char sentence[256];     // also while it is ready: why clips are lost; ""
 };
 
 // RECORD_CLIP: a clip was begun (`is_open`) or closed, its picture came, or it is kept or not any

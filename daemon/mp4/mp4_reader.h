@@ -1,7 +1,10 @@
 // Continues a file that mp4_writer.h has begun and that was never finished: finds out how many of
 // its fragments are whole, and makes a writer that has them in its table.
 //
-// It reads only files of that writer. Damaged files are safe to read.
+// A fragment counts if its first picture is later than the last one in front of it, whatever that
+// one's end was said to be. A fragment with zeros in place of video, as a file system leaves them
+// after a power cut, ends what is whole. It reads only files of that writer. Damaged files are safe
+// to read.
 #pragma once
 
 #include "daemon/mp4/mp4_writer.h"

@@ -83,9 +83,8 @@ static unsigned put_sets(struct mp4_record *record, enum config_codec codec, uns
         put(record, nal, length);
         record->full |= length > UINT16_MAX || ++count > 31;
     }
-    if (!record->full) {
+    if (!record->full)
         record->bytes[count_at] = (uint8_t)count;
-    }
     return count;
 }
 
@@ -122,15 +121,13 @@ static void name_h265(struct mp4_video *video, const uint8_t profile[H265_PROFIL
     size_t last = H265_PROFILE_SIZE - 1; // behind the constraints that are not 0
     size_t length;
 
-    for (unsigned i = 0; i < 32; i++) { // the first flag is the lowest bit
+    for (unsigned i = 0; i < 32; i++) // the first flag is the lowest bit
         compatible |= (uint32_t)(profile[1 + i / 8] >> (7 - i % 8) & 1) << i;
-    }
     length = (size_t)snprintf(video->codecs, sizeof video->codecs, "hvc1.%s%u.%X.%c%u",
                               spaces[profile[0] >> 6], profile[0] & 31, compatible,
                               profile[0] & 32 ? 'H' : 'L', profile[11]);
-    while (last > 5 && profile[last - 1] == 0) {
+    while (last > 5 && profile[last - 1] == 0)
         last--;
-    }
     for (size_t i = 5; i < last; i++) {
         length += (size_t)snprintf(video->codecs + length, sizeof video->codecs - length, ".%X",
                                    profile[i]);
@@ -158,9 +155,8 @@ static bool describe_h265(struct mp4_video *video, struct mp4_record *record, co
     put8(record, ((bytes->data[2] >> 1 & 7) + 1u) << 3 | (bytes->data[2] & 1u) << 2 |
                      (LENGTH_SIZE - 1)); // temporal layers, whether nested
     put8(record, 3);
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3; i++)
         has_all &= put_sets(record, CONFIG_CODEC_H265, H265_FIRST_SET + i, unit, size) > 0;
-    }
     return has_all;
 }
 
@@ -187,9 +183,8 @@ int mp4_video_read(struct mp4_video *ret_video, enum config_codec codec, const u
     }
     has_all = is_h264 ? describe_h264(&video, &record, sps, unit, size)
                       : describe_h265(&video, &record, sps, length, unit, size);
-    if (!has_all || record.full) {
+    if (!has_all || record.full)
         return has_all ? -EMSGSIZE : -EBADMSG;
-    }
     video.configuration_size = record.size;
     *ret_video = video;
     return 0;
@@ -240,9 +235,8 @@ uint32_t mp4_sample_size(enum config_codec codec, const uint8_t *unit, size_t si
     size_t sum = 0;
 
     mp4_sample_begin(&reader, codec, unit, size);
-    while (find_next(&reader)) {
+    while (find_next(&reader))
         sum += LENGTH_SIZE + reader.nal_size;
-    }
     return (uint32_t)sum;
 }
 

@@ -1,6 +1,6 @@
-// What an MP4 file says of H.264 or H.265 video, and access units as it holds them (ISO/IEC
-// 14496-15): the parameter sets stand once, in the description of the track, and the NAL units of a
-// sample have their length in front instead of a start code.
+// The description of H.264 or H.265 video in an MP4 file, and access units as the file holds them
+// (ISO/IEC 14496-15): the parameter sets stand once, in the description of the track, and the NAL
+// units of a sample have their length in front instead of a start code.
 //
 // Tracks are of the kinds avc1 and hvc1: no sample has parameter sets in it. So a stream whose sets
 // change needs another track, which is another file or another init segment.

@@ -16,6 +16,7 @@
 #define TFHD_BASE_IS_MOOF 0x020000u
 #define TRUN_HAS (0x000001u | 0x000100u | 0x000200u | 0x000400u) // offset; durations, sizes, flags
 #define PRFT_CAPTURED 24u
+#define ROOM_SIZE_SIZE 8u // of the number that says how large the room is
 
 struct table_entry {
     uint32_t duration; // up to the next sample
@@ -30,11 +31,12 @@ struct table_chunk {
 struct mp4_writer {
     struct mp4_video video;
     bool is_file;
-    uint32_t note_size;
+    uint32_t note_size, room;
     char *name;       // owned
     uint64_t created; // since 1904
     uint32_t fragments;
     uint64_t position;    // in the file, of what comes next
+    uint64_t room_offset; // of the box for the table
     uint64_t head_offset; // of the box that becomes an mdat
     uint64_t last_time;   // of the newest sample
     GArray *samples;      // owned; of struct table_entry; a file's
@@ -50,9 +52,8 @@ struct mp4_writer *mp4_writer_new(const struct mp4_video *video,
     writer->is_file = settings->is_file;
     writer->note_size = settings->note_size;
     writer->name = g_strdup(settings->name);
-    if (settings->created_s) {
+    if (settings->created_s)
         writer->created = (uint64_t)settings->created_s + SECONDS_1904_TO_1970;
-    }
     writer->samples = g_array_new(FALSE, FALSE, sizeof(struct table_entry));
     writer->chunks = g_array_new(FALSE, FALSE, sizeof(struct table_chunk));
     return writer;
@@ -139,9 +140,8 @@ static void put_matrix(GByteArray *bytes)
 {
     static const uint32_t unity[9] = {FIXED_ONE, 0, 0, 0, FIXED_ONE, 0, 0, 0, 0x40000000};
 
-    for (size_t i = 0; i < ARRAY_LENGTH(unity); i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(unity); i++)
         put32(bytes, unity[i]);
-    }
 }
 
 static void put_mvhd(const struct mp4_writer *writer, uint64_t duration, GByteArray *bytes)
@@ -253,9 +253,8 @@ static void put_sample_description(const struct mp4_video *video, GByteArray *by
     inner = begin_box(bytes, is_h264 ? "avcC" : "hvcC");
     put(bytes, video->configuration, video->configuration_size);
     end_box(bytes, inner);
-    if (picture->says_range) {
+    if (picture->says_range)
         put_colour(picture, bytes);
-    }
     inner = begin_box(bytes, "pasp");
     put32(bytes, picture->aspect_width);
     put32(bytes, picture->aspect_height);
@@ -275,9 +274,8 @@ static void put_stts(const GArray *samples, GByteArray *bytes)
         uint32_t duration = g_array_index(samples, struct table_entry, first).duration;
 
         for (end = first + 1; end < samples->len; end++) {
-            if (g_array_index(samples, struct table_entry, end).duration != duration) {
+            if (g_array_index(samples, struct table_entry, end).duration != duration)
                 break;
-            }
         }
         put32(bytes, end - first);
         put32(bytes, duration);
@@ -332,22 +330,19 @@ static void put_sample_tables(const struct mp4_writer *writer, bool whole, GByte
     guint box;
 
     put_stts(samples, bytes);
-    if (whole) { // without it every sample would be one
+    if (whole) // without it every sample would be one
         put_stss(samples, bytes);
-    }
     box = begin_full_box(bytes, "stsz", 0, 0);
     put32(bytes, 0);
     put32(bytes, samples->len);
-    for (guint i = 0; i < samples->len; i++) {
+    for (guint i = 0; i < samples->len; i++)
         put32(bytes, g_array_index(samples, struct table_entry, i).size);
-    }
     end_box(bytes, box);
     put_stsc(chunks, bytes);
     box = begin_full_box(bytes, "co64", 0, 0);
     put32(bytes, chunks->len);
-    for (guint i = 0; i < chunks->len; i++) {
+    for (guint i = 0; i < chunks->len; i++)
         put64(bytes, g_array_index(chunks, struct table_chunk, i).offset);
-    }
     end_box(bytes, box);
 }
 
@@ -386,28 +381,77 @@ static void put_moov(const struct mp4_writer *writer, bool whole, uint64_t durat
 // The parts of a file
 // ---------------------------------------------------------------------
 
+uint32_t mp4_room_for(uint64_t samples, uint64_t seconds)
+{
+    // A key frame in stss, a run in stsc, a chunk in co64; all else, with the parameter sets.
+    uint64_t bytes = 12 * samples + (4 + 12 + 8) * seconds + 1024 + MP4_CONFIGURATION_MAX;
+
+    return (uint32_t)MIN(bytes, MP4_ROOM_MAX);
+}
+
+void mp4_writer_reserve(struct mp4_writer *writer, uint32_t room)
+{
+    writer->room = room;
+}
+
+static void put_free(uint32_t size, GByteArray *bytes)
+{
+    guint box = begin_box(bytes, "free"), at = bytes->len;
+
+    g_byte_array_set_size(bytes, at + size);
+    memset(bytes->data + at, 0, size);
+    end_box(bytes, box);
+}
+
+// The note and the size of the room, then the room itself.
+static void put_note_and_room(struct mp4_writer *writer, guint begin, GByteArray *bytes)
+{
+    if (!writer->room) {
+        if (writer->note_size)
+            put_free(writer->note_size, bytes);
+        return;
+    }
+    put_free(writer->note_size + ROOM_SIZE_SIZE, bytes);
+    set32(bytes, bytes->len - 4, writer->room);
+    writer->room_offset = bytes->len - begin;
+    put_free(writer->room - 8, bytes);
+}
+
 void mp4_writer_start(struct mp4_writer *writer, GByteArray *bytes)
 {
     guint begin = bytes->len, box = begin_box(bytes, "ftyp");
 
-    put(bytes, "iso6", 4);
+    put(bytes, writer->is_file ? "isom" : "iso6", 4);
     put32(bytes, 0);
-    put(bytes, "iso6mp41", 8);
+    put(bytes, writer->is_file ? "isommp42" : "iso6mp41", 8);
     end_box(bytes, box);
-    if (writer->note_size) {
-        box = begin_box(bytes, "free");
-        g_byte_array_set_size(bytes, bytes->len + writer->note_size);
-        memset(bytes->data + bytes->len - writer->note_size, 0, writer->note_size);
-        end_box(bytes, box);
-    }
+    put_note_and_room(writer, begin, bytes);
     if (writer->is_file) {
         writer->head_offset = bytes->len - begin;
-        box = begin_box(bytes, "free");
-        put_zeros(bytes, MP4_HEAD_SIZE - 8);
-        end_box(bytes, box);
+        put_free(MP4_HEAD_SIZE - 8, bytes);
     }
     put_moov(writer, false, 0, bytes);
     writer->position = bytes->len - begin;
+}
+
+uint32_t mp4_writer_room(const struct mp4_writer *writer, uint64_t *ret_offset)
+{
+    *ret_offset = writer->room_offset + 8;
+    return writer->room ? writer->room - 8 : 0;
+}
+
+bool mp4_writer_fit_table(const struct mp4_writer *writer, GByteArray *table, uint64_t *ret_offset)
+{
+    uint32_t size = table->len;
+
+    if (size != writer->room && size + 8 > writer->room)
+        return false;
+    if (size < writer->room) {
+        put32(table, writer->room - size);
+        put(table, "free", 4);
+    }
+    *ret_offset = writer->room_offset;
+    return true;
 }
 
 static void note_samples(struct mp4_writer *writer, const struct mp4_sample *samples, size_t count,
@@ -464,9 +508,8 @@ void mp4_writer_fragment(struct mp4_writer *writer, const struct mp4_sample *sam
     guint begin = bytes->len, moof, traf, box;
     uint64_t size = 8; // of the mdat
 
-    if (captured_ns) {
+    if (captured_ns)
         put_wall_clock(captured_ns, samples[0].time, bytes);
-    }
     moof = begin_box(bytes, "moof");
     box = begin_full_box(bytes, "mfhd", 0, 0);
     put32(bytes, ++writer->fragments);
@@ -481,26 +524,35 @@ void mp4_writer_fragment(struct mp4_writer *writer, const struct mp4_sample *sam
     put_run(samples, count, moof, bytes);
     end_box(bytes, traf);
     end_box(bytes, moof);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         size += samples[i].size;
-    }
     put32(bytes, (uint32_t)size);
     put(bytes, "mdat", 4);
     writer->position += bytes->len - begin;
-    if (writer->is_file) {
+    if (writer->is_file)
         note_samples(writer, samples, count, writer->position);
-    }
     writer->position += size - 8;
+}
+
+static struct table_entry *last_entry(const struct mp4_writer *writer)
+{
+    return &g_array_index(writer->samples, struct table_entry, writer->samples->len - 1);
+}
+
+void mp4_writer_set_end(struct mp4_writer *writer, uint64_t time)
+{
+    if (writer->samples->len > 0) {
+        last_entry(writer)->duration =
+            time > writer->last_time ? (uint32_t)MIN(time - writer->last_time, UINT32_MAX) : 1;
+    }
 }
 
 void mp4_writer_finish(struct mp4_writer *writer, GByteArray *bytes)
 {
     uint64_t duration = writer->last_time;
 
-    if (writer->samples->len > 0) {
-        duration +=
-            g_array_index(writer->samples, struct table_entry, writer->samples->len - 1).duration;
-    }
+    if (writer->samples->len > 0)
+        duration += last_entry(writer)->duration;
     put_moov(writer, true, duration, bytes);
 }
 

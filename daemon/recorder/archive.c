@@ -1,149 +1,46 @@
 #include "daemon/recorder/archive.h"
 
 #include "daemon/common/log.h"
+#include "daemon/recorder/clip_faults.h"
+#include "daemon/recorder/disk_job.h"
+#include "daemon/recorder/retention.h"
 
+#include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/timex.h>
 
-#define DELETIONS_MAX 64u // what is to be written waits for so many
-
-// Does jobs that may block, in the order in which the main loop gave them, and hands each back to
-// it.
-struct disk_thread {
-    GThread *id;
-    GAsyncQueue *jobs;
-    _Atomic int64_t began_ns; // of the job that runs; 0: none
-    unsigned unfinished;      // the main loop's: jobs that are not handed back
-};
+#define DATE_WRONG_NS NS_PER_S // so far from the clock, a name is corrected
+#define DELETIONS_MAX 64u      // what is to be written waits for so many
+// No clip begins while more waits for the disk, because its beginning might be dropped.
+#define BEGIN_WAITING_MAX (ARCHIVE_WAITING_MAX / 4 * 3)
 
 struct archive {
-    const struct archive_events *events;
+    const struct archive_events *events; // NULL: nobody is told any more
     void *context;
-    struct disk_thread writer, reader;
-    struct storage *storage; // a reference; NULL: it is not open
-    struct record_storage limits;
+    struct disk_thread *writer, *reader; // owned
+    struct storage *storage;             // a reference; NULL: it is not open
+    struct retention retention;
     enum record_state state;
     char sentence[256];
     int64_t retry_ns; // when the folder is opened again
-    bool is_opening, is_measuring;
+    bool is_opening, is_measuring, is_writing_index;
     struct library library;
-    struct library_clock clock;
-    int64_t started_ns, found_ns; // as struct library_facts has them
-    uint64_t total_bytes;
-    unsigned leaving;                  // clips that are being deleted
-    struct record_state_report counts; // what it counts, and the free space
-    int64_t slow_ns, slow_at_ns;       // the longest job of the last minute
+    struct clip_faults faults;
+    uint64_t last_clip;    // that ended, until it is known to stay; 0: none
+    uint64_t told_picture; // the last clip of which the log said that it gets no picture
+    unsigned leaving;      // clips that are being deleted
+    struct record_state_report counts;
 };
 
-// A job with all that any of them needs.
-struct archive_job {
-    void (*run)(struct archive_job *job);  // in the thread; NULL: the thread ends
-    void (*done)(struct archive_job *job); // in the main loop afterwards; frees the job
-    struct disk_thread *thread;
-    int64_t took_ns;
-    struct archive *archive;
-    struct storage *storage; // a reference
-    struct growing_file *file;
-    struct fragment *fragment;  // owned
-    struct recording recording; // a copy
-    uint8_t *payload;           // owned
-    size_t offset, size;
-    uint64_t total, free_bytes, total_bytes;
-    enum record_action action;
-    enum recording_file file_kind; // to be read or renamed
-    uint32_t ticket;
-    archive_answer *answer;
-    archive_bytes *bytes;
-    void *context;
-    int result;
-    bool is_full; // a file system may take no file although it has `free_bytes`
-    struct error error;
-    const char *path, *mark; // borrowed from the archive
-    struct library library;
-};
-
-static gboolean hand_back(gpointer data)
+static struct disk_job *new_job(struct archive *archive, void (*run)(void *job),
+                                void (*done)(void *job))
 {
-    struct archive_job *job = data;
+    struct disk_job *job = disk_job_new(archive->storage, run, done);
 
-    job->thread->unfinished--;
-    job->done(job);
-    return G_SOURCE_REMOVE;
-}
-
-static gpointer work(gpointer data)
-{
-    struct disk_thread *thread = data;
-    struct archive_job *job;
-
-    while ((job = g_async_queue_pop(thread->jobs))->run) {
-        int64_t began_ns = clock_now_ns();
-
-        thread->began_ns = began_ns;
-        job->run(job);
-        thread->began_ns = 0;
-        job->took_ns = clock_now_ns() - began_ns;
-        g_idle_add_full(G_PRIORITY_DEFAULT, hand_back, job, NULL);
-    }
-    return NULL;
-}
-
-// `name` shows in top.
-static void start_thread(struct disk_thread *thread, const char *name)
-{
-    thread->jobs = g_async_queue_new();
-    thread->id = g_thread_new(name, work, thread);
-}
-
-// Waits until all jobs are done, in the thread and here.
-static void end_thread(struct disk_thread *thread)
-{
-    static struct archive_job last;
-
-    while (thread->unfinished > 0) {
-        g_main_context_iteration(NULL, TRUE);
-    }
-    g_async_queue_push(thread->jobs, &last);
-    g_thread_join(thread->id);
-    g_async_queue_unref(thread->jobs);
-}
-
-static void push(struct disk_thread *thread, struct archive_job *job)
-{
-    job->thread = thread;
-    thread->unfinished++;
-    g_async_queue_push(thread->jobs, job);
-}
-
-static struct archive_job *new_job(struct archive *archive, void (*run)(struct archive_job *),
-                                   void (*done)(struct archive_job *))
-{
-    struct archive_job *job = g_new0(struct archive_job, 1);
-
-    job->run = run;
-    job->done = done;
     job->archive = archive;
-    job->storage = archive->storage ? storage_ref(archive->storage) : NULL;
     return job;
-}
-
-static void free_job(struct archive_job *job)
-{
-    int64_t now_ns = clock_now_ns();
-    struct archive *archive = job->archive;
-
-    if (job->took_ns > archive->slow_ns || now_ns - archive->slow_at_ns > 60 * NS_PER_S) {
-        archive->slow_ns = job->took_ns;
-        archive->slow_at_ns = now_ns;
-    }
-    fragment_free(job->fragment);
-    storage_unref(job->storage);
-    free(job->payload);
-    library_finish(&job->library);
-    g_free(job);
 }
 
 // State
@@ -155,25 +52,26 @@ static void set_state(struct archive *archive, enum record_state state, const ch
 
     archive->state = state;
     g_strlcpy(archive->sentence, sentence, sizeof archive->sentence);
-    if (!is_news) {
+    if (!is_news)
         return;
-    }
     if (state == RECORD_STOPPED) {
         log_error("%s; nothing is recorded, trying again every %d s", sentence,
                   (int)(ARCHIVE_RETRY_NS / NS_PER_S));
         archive->retry_ns = clock_now_ns() + ARCHIVE_RETRY_NS;
-        archive->events->stopped(archive->context);
+        if (archive->events)
+            archive->events->stopped(archive->context);
     } else {
-        log_notice("recording to %s", archive->limits.path);
+        log_notice("recording to %s", archive->retention.limits.path);
     }
-    archive->events->state(archive->context);
+    if (archive->events)
+        archive->events->state(archive->context);
 }
 
 // A job failed at the disk. Unless that is only full, it is let go of, so that it can be unmounted.
 static void fail(struct archive *archive, const char *what, int result)
 {
-    g_autofree char *sentence =
-        g_strdup_printf("cannot %s in %s: %s", what, archive->limits.path, strerror(-result));
+    g_autofree char *sentence = g_strdup_printf("cannot %s in %s: %s", what,
+                                                archive->retention.limits.path, strerror(-result));
 
     set_state(archive, RECORD_STOPPED, sentence);
     storage_unref(result == -ENOSPC ? NULL : TAKE(archive->storage));
@@ -181,22 +79,6 @@ static void fail(struct archive *archive, const char *what, int result)
 
 // Retention
 // ---------------------------------------------------------------------
-
-static GPtrArray *choose(struct archive *archive, const struct record_storage *limits,
-                         uint64_t *ret_missing_bytes)
-{
-    int64_t now_ns = clock_now_ns();
-    bool is_good = library_clock_is_good(&archive->clock, now_ns);
-    bool is_new = now_ns - archive->started_ns < LIBRARY_JUMP_NS;
-    const struct library_facts facts = {
-        .free_bytes = archive->counts.free_bytes,
-        .total_bytes = archive->total_bytes,
-        .wall_ns = is_good ? g_get_real_time() * NS_PER_US : 0,
-        .found_ns = is_new ? archive->found_ns : INT64_MAX,
-    };
-
-    return library_choose(&archive->library, limits, &facts, ret_missing_bytes);
-}
 
 static void ignore_answer(void *context, uint32_t ticket, int result)
 {
@@ -209,63 +91,56 @@ static void ignore_answer(void *context, uint32_t ticket, int result)
 // measured and the rest goes. False: the file system is too full even then; recording stops.
 static bool enforce_limits(struct archive *archive)
 {
+    const struct recording *last = library_find(&archive->library, archive->last_clip);
     uint64_t missing_bytes;
 
-    if (archive->leaving) {
+    if (archive->leaving)
         return true;
-    }
-    g_autoptr(GPtrArray) chosen = choose(archive, &archive->limits, &missing_bytes);
+    g_autoptr(GPtrArray) chosen = retention_choose(&archive->retention, &archive->library,
+                                                   &archive->retention.limits, &missing_bytes);
     for (guint i = 0; i < MIN(chosen->len, DELETIONS_MAX); i++) {
         const struct recording *recording = chosen->pdata[i];
 
         archive_change(archive, recording->id, RECORD_DELETE, 0, ignore_answer, NULL);
     }
+    if (last && last->is_leaving) {
+        clip_faults_lack_room(&archive->faults, &archive->library, archive->retention.limits.path);
+    } else if (last && chosen->len <= DELETIONS_MAX) {
+        clip_faults_have_room(&archive->faults);
+        archive->last_clip = 0; // it may grow too old one day
+    }
     if (missing_bytes) {
-        g_autofree char *free_text = g_format_size(archive->counts.free_bytes);
+        g_autofree char *free_text = g_format_size(archive->retention.free_bytes);
         g_autofree char *sentence =
             g_strdup_printf("only %s are free in %s, and no clip is left that may be deleted",
-                            free_text, archive->limits.path);
+                            free_text, archive->retention.limits.path);
         set_state(archive, RECORD_STOPPED, sentence);
     }
     return missing_bytes == 0;
 }
 
-static void run_measure(struct archive_job *job)
+static void measure_done(void *context)
 {
-    job->result = storage_space(job->storage, &job->free_bytes, &job->total_bytes);
-}
-
-static void measure_done(struct archive_job *job)
-{
+    struct disk_job *job = context;
     struct archive *archive = job->archive;
 
     archive->is_measuring = false;
     if (job->result < 0) {
         fail(archive, "find the free space", job->result);
     } else {
-        archive->counts.free_bytes = job->free_bytes;
-        archive->total_bytes = job->total_bytes;
+        archive->retention.free_bytes = job->free_bytes;
+        archive->retention.total_bytes = job->total_bytes;
     }
-    if (archive->state == RECORD_READY) {
+    if (archive->state == RECORD_READY)
         enforce_limits(archive);
-    }
-    free_job(job);
-}
-
-static void look_at_clock(struct archive *archive)
-{
-    struct timex about = {.modes = 0};
-    int state = adjtimex(&about);
-
-    library_clock_look(&archive->clock, clock_now_ns(), g_get_real_time() * NS_PER_US,
-                       state >= 0 && state != TIME_ERROR);
+    disk_job_free(job);
 }
 
 static void measure(struct archive *archive)
 {
     if (archive->state == RECORD_READY && !archive->is_measuring) {
         archive->is_measuring = true;
-        push(&archive->writer, new_job(archive, run_measure, measure_done));
+        disk_thread_push(archive->writer, &new_job(archive, disk_job_measure, measure_done)->task);
     }
 }
 
@@ -273,49 +148,144 @@ void archive_try(struct archive *archive, const struct record_storage *limits, u
                  uint64_t *ret_bytes)
 {
     uint64_t missing_bytes;
-    g_autoptr(GPtrArray) chosen = choose(archive, limits, &missing_bytes);
+    g_autoptr(GPtrArray) chosen =
+        retention_choose(&archive->retention, &archive->library, limits, &missing_bytes);
 
     *ret_clips = chosen->len;
     *ret_bytes = 0;
-    for (guint i = 0; i < chosen->len; i++) {
+    for (guint i = 0; i < chosen->len; i++)
         *ret_bytes += recording_stored_bytes(chosen->pdata[i]);
+}
+
+// The index
+// ---------------------------------------------------------------------
+
+static void note_index(struct archive *archive, int result)
+{
+    if (result < 0 && archive->library.index_result == 0) {
+        log_warning("cannot write index.jsonl in %s: %s; each start reads all clips until it can",
+                    archive->retention.limits.path, strerror(-result));
+    }
+    archive->library.index_result = result;
+}
+
+static void write_index_done(void *context)
+{
+    struct disk_job *job = context;
+    struct archive *archive = job->archive;
+
+    archive->is_writing_index = false;
+    archive->library.lines = job->library.lines;
+    note_index(archive, job->library.index_result);
+    disk_job_free(job);
+}
+
+static void write_index_if_wanted(struct archive *archive)
+{
+    if (archive->is_writing_index || !archive->storage || !library_wants_index(&archive->library))
+        return;
+    struct disk_job *job = new_job(archive, disk_job_write_index, write_index_done);
+    archive->is_writing_index = true;
+    library_copy(&archive->library, &job->library);
+    disk_thread_push(archive->writer, &job->task);
+}
+
+static void note_line(struct archive *archive, int result)
+{
+    archive->library.lines += result == 0;
+    note_index(archive, result);
+}
+
+// Names
+// ---------------------------------------------------------------------
+
+// A copy that says how its file is named when the next job runs.
+static struct recording as_named(const struct recording *recording)
+{
+    struct recording named = *recording;
+
+    named.is_kept = recording->is_named_kept;
+    return named;
+}
+
+// For a job that may run before or after its clip is renamed, or after that has failed.
+static void set_names(struct disk_job *job, const struct recording *recording)
+{
+    job->recording = as_named(recording);
+    job->recording.renamed_from_ns = 0;
+    if (recording->renamed_from_ns) {
+        job->before = job->recording;
+        job->before.start_wall_ns = recording->renamed_from_ns;
+    }
+}
+
+static void date_done(void *context)
+{
+    struct disk_job *job = context;
+    struct archive *archive = job->archive;
+    struct recording *recording = library_find(&archive->library, job->recording.id);
+
+    if (recording)
+        recording->renamed_from_ns = 0;
+    if (job->result == 0) {
+        note_line(archive, job->index_result);
+    } else if (recording) {
+        recording_date(recording, job->before.wall_offset_ns);
+        recording->is_dated = false;
+        recording->wall_offset_ns = 0; // so it is not tried again
+        log_warning("clip %" PRIu64 " of %s, which began before the clock was set, keeps its name: "
+                    "%s",
+                    recording->id, clip_faults_view(recording), strerror(-job->result));
+    }
+    if (recording)
+        archive_announce(archive, recording);
+    disk_job_free(job);
+}
+
+// Gives clips that began before the clock was set the names that they would have got by it. Those
+// that are open come later.
+static void date_clips(struct archive *archive)
+{
+    int64_t offset_ns = retention_wall_offset_ns();
+
+    if (archive->state != RECORD_READY || !retention_knows_date(&archive->retention))
+        return;
+    for (guint i = 0; i < archive->library.clips->len; i++) {
+        struct recording *recording = archive->library.clips->pdata[i];
+
+        if (recording->is_dated || recording->is_open || recording->is_leaving ||
+            !recording->wall_offset_ns ||
+            ABS(offset_ns - recording->wall_offset_ns) < DATE_WRONG_NS) {
+            continue;
+        }
+        struct disk_job *job = new_job(archive, disk_job_date, date_done);
+        job->before = as_named(recording);
+        recording_date(recording, offset_ns);
+        recording->is_dated = true;
+        job->recording = as_named(recording);
+        recording->renamed_from_ns = job->before.start_wall_ns;
+        log_notice("clip %" PRIu64 " of %s began before the clock was set and gets its right name",
+                   recording->id, clip_faults_view(recording));
+        disk_thread_push(archive->writer, &job->task);
     }
 }
 
 // Opening
 // ---------------------------------------------------------------------
 
-static void run_open(struct archive_job *job)
-{
-    storage_unref(TAKE(job->storage));
-    job->result = storage_open(job->path, &job->error, &job->is_full, &job->storage);
-    if (job->result < 0) {
-        return;
-    }
-    job->result = library_load(job->storage, job->mark, &job->error, &job->library);
-    if (job->result < 0) {
-        error_prefix(&job->error, job->result, "the folder %s", job->path);
-        return;
-    }
-    job->result = storage_space(job->storage, &job->free_bytes, &job->total_bytes);
-    if (job->result < 0) {
-        error_set(&job->error, job->result, "cannot find the free space in %s: %s", job->path,
-                  strerror(-job->result));
-    }
-}
-
-static void take_library(struct archive *archive, struct archive_job *job)
+static void take_library(struct archive *archive, struct disk_job *job)
 {
     struct library *library = &archive->library;
 
     storage_unref(archive->storage);
     archive->storage = TAKE(job->storage);
-    archive->counts.free_bytes = job->free_bytes;
-    archive->total_bytes = job->total_bytes;
-    if (!archive_is_open(archive)) {
-        archive->found_ns = library_newest(&job->library);
-    }
+    archive->retention.free_bytes = job->free_bytes;
+    archive->retention.total_bytes = job->total_bytes;
+    if (!archive_is_open(archive))
+        archive->retention.found_ns = library_newest(&job->library);
     job->library.next_id = MAX(job->library.next_id, library->next_id);
+    note_index(archive, job->library.index_result);
+    library_carry_over(&job->library, library);
     library_finish(library);
     *library = job->library;
     job->library.clips = NULL;
@@ -330,8 +300,9 @@ static void take_library(struct archive *archive, struct archive_job *job)
     }
 }
 
-static void open_done(struct archive_job *job)
+static void open_done(void *context)
 {
+    struct disk_job *job = context;
     struct archive *archive = job->archive;
 
     archive->is_opening = false;
@@ -340,36 +311,34 @@ static void open_done(struct archive_job *job)
         set_state(archive, RECORD_STOPPED, job->error.text);
     } else {
         take_library(archive, job);
-        if (enforce_limits(archive) && (!job->is_full || archive->leaving)) {
+        if (enforce_limits(archive) && (!job->is_full || archive->leaving))
             set_state(archive, RECORD_READY, "");
-        } else if (archive->state != RECORD_STOPPED) {
+        else if (archive->state != RECORD_STOPPED)
             fail(archive, "make a file", -ENOSPC);
-        }
     }
-    free_job(job);
+    disk_job_free(job);
 }
 
 static void open_folder(struct archive *archive)
 {
-    struct archive_job *job = new_job(archive, run_open, open_done);
+    struct disk_job *job = new_job(archive, disk_job_open, open_done);
 
     archive->is_opening = true;
-    job->path = archive->limits.path;
-    job->mark = archive->library.mark;
-    push(&archive->writer, job);
+    job->path = g_strdup(archive->retention.limits.path);
+    job->folder = archive->library.folder;
+    disk_thread_push(archive->writer, &job->task);
 }
 
 bool archive_configure(struct archive *archive, const struct record_storage *storage)
 {
-    bool is_first = archive->limits.path[0] == '\0';
+    bool is_first = archive->retention.limits.path[0] == '\0';
 
-    if (!is_first && strcmp(storage->path, archive->limits.path) != 0) {
+    if (!is_first && strcmp(storage->path, archive->retention.limits.path) != 0)
         return false;
-    }
-    archive->limits = *storage;
-    if (is_first) {
+    archive->retention.limits = *storage;
+    clip_faults_have_room(&archive->faults);
+    if (is_first)
         open_folder(archive);
-    }
     return true;
 }
 
@@ -379,13 +348,14 @@ void archive_tick(struct archive *archive)
         clock_now_ns() >= archive->retry_ns) {
         open_folder(archive);
     }
-    look_at_clock(archive);
+    retention_look_at_clock(&archive->retention);
+    date_clips(archive);
     measure(archive);
 }
 
 bool archive_is_open(const struct archive *archive)
 {
-    return archive->library.mark[0] != '\0';
+    return archive->library.folder.mark[0] != '\0';
 }
 
 // Growing clips
@@ -398,53 +368,59 @@ const struct library *archive_library(const struct archive *archive)
 
 void archive_announce(struct archive *archive, const struct recording *recording)
 {
-    archive->events->clip(archive->context, recording);
+    if (archive->events)
+        archive->events->clip(archive->context, recording);
 }
 
-static void run_begin(struct archive_job *job)
+static void append_done(void *context)
 {
-    job->result = growing_file_begin(job->file);
-    job->size = growing_file_size(job->file);
-}
-
-static void run_append(struct archive_job *job)
-{
-    uint64_t before = growing_file_size(job->file);
-
-    job->result = growing_file_append(job->file, job->fragment);
-    job->size = growing_file_size(job->file) - before;
-}
-
-static void append_done(struct archive_job *job)
-{
+    struct disk_job *job = context;
     struct archive *archive = job->archive;
     struct recording *recording = library_find(&archive->library, job->recording.id);
 
     archive->counts.written_bytes += job->size;
-    if (recording) {
-        recording->bytes += job->size;
-    }
+    if (recording)
+        recording->bytes = job->total;
     archive->counts.waiting_bytes -= job->fragment ? job->fragment->bytes : 0;
     if (job->result < 0) {
         archive->counts.lost_units += job->fragment ? job->fragment->units->len : 0;
-        fail(archive, "write a clip", job->result);
+        if (!job->is_of_clip)
+            fail(archive, "write a clip", job->result);
+        else if (archive->events)
+            archive->events->lost(archive->context, job->recording.id);
+    } else if (job->fragment && recording) {
+        clip_faults_forget(&archive->faults, recording);
     }
-    free_job(job);
+    disk_job_free(job);
+}
+
+// A clock that was never set may put the beginning of a clip before 1970, for which there is no
+// name.
+static void begin_after_1970(struct recording *recording)
+{
+    int64_t early_ns = MIN(recording->start_wall_ns, 0);
+
+    recording->start_wall_ns -= early_ns;
+    recording->end_wall_ns -= early_ns;
+    recording->asked_wall_ns = MAX(recording->asked_wall_ns - early_ns, 0);
+    recording->wall_offset_ns -= early_ns;
 }
 
 struct growing_file *archive_begin(struct archive *archive, const struct recording *recording,
-                                   const struct mp4_video *video, struct recording **ret_recording)
+                                   const struct mp4_video *video, uint32_t room,
+                                   struct recording **ret_recording)
 {
-    if (archive->state != RECORD_READY) {
+    if (archive->state != RECORD_READY || archive->counts.waiting_bytes > BEGIN_WAITING_MAX)
         return NULL;
-    }
     struct recording *own = library_add(&archive->library, recording);
+    own->wall_offset_ns = retention_wall_offset_ns();
+    begin_after_1970(own);
     own->is_open = true;
-    own->is_dated = library_clock_is_good(&archive->clock, clock_now_ns());
-    struct archive_job *job = new_job(archive, run_begin, append_done);
-    job->file = growing_file_new(archive->storage, own, video);
+    own->is_dated = retention_knows_date(&archive->retention);
+    struct disk_job *job = new_job(archive, disk_job_begin, append_done);
+    job->file = growing_file_new(archive->storage, own, video, room);
     job->recording = *own;
-    push(&archive->writer, job);
+    disk_thread_push(archive->writer, &job->task);
     *ret_recording = own;
     return job->file;
 }
@@ -457,67 +433,80 @@ int archive_append(struct archive *archive, struct growing_file *file, struct fr
         return -ENOBUFS;
     }
     archive->counts.waiting_bytes += fragment->bytes;
-    struct archive_job *job = new_job(archive, run_append, append_done);
+    struct disk_job *job = new_job(archive, disk_job_append, append_done);
     job->file = file;
     job->recording.id = growing_file_id(file);
     job->fragment = fragment;
     growing_file_expect(file);
-    push(&archive->writer, job);
+    disk_thread_push(archive->writer, &job->task);
     return 0;
 }
 
-static void run_finish(struct archive_job *job)
+static void finish_done(void *context)
 {
-    uint64_t before = growing_file_size(job->file);
-
-    job->result = growing_file_finish(job->file, &job->recording);
-    job->total = growing_file_size(job->file);
-    job->size = job->total - before;
-    growing_file_free(TAKE(job->file));
-    if (job->result == 0) {
-        job->recording.bytes = job->total;
-        library_note(job->storage, &job->recording); // a line that is missing is made at a start
-    }
-}
-
-static void finish_done(struct archive_job *job)
-{
+    struct disk_job *job = context;
     struct archive *archive = job->archive;
     struct recording *recording = library_find(&archive->library, job->recording.id);
 
     archive->counts.written_bytes += job->size;
     recording->is_open = false;
     recording->bytes = job->total;
+    recording->hole_bytes = job->recording.hole_bytes;
     archive_announce(archive, recording);
     if (job->result < 0) {
+        if (job->is_of_clip) {
+            clip_faults_lose(&archive->faults, recording, archive->retention.limits.path,
+                             job->result);
+        }
         library_forget(&archive->library, recording->id);
-        fail(archive, "end a clip", job->result);
+        if (!job->is_of_clip)
+            fail(archive, "end a clip", job->result);
     } else {
         archive->counts.written_clips++;
+        archive->last_clip = recording->id;
+        note_line(archive, job->index_result);
         enforce_limits(archive);
+        write_index_if_wanted(archive);
     }
-    free_job(job);
+    disk_job_free(job);
 }
 
 void archive_finish(struct archive *archive, struct growing_file *file)
 {
-    struct archive_job *job = new_job(archive, run_finish, finish_done);
+    struct disk_job *job = new_job(archive, disk_job_finish, finish_done);
     struct recording *recording = library_find(&archive->library, growing_file_id(file));
 
     recording->is_closing = true;
     job->file = file;
-    job->recording = *recording;
-    push(&archive->writer, job);
+    job->recording = as_named(recording);
+    disk_thread_push(archive->writer, &job->task);
 }
 
-static void run_put_picture(struct archive_job *job)
+static void do_nothing(void *context)
 {
-    job->result =
-        storage_put_picture(job->storage, &job->recording, job->payload + job->offset, job->size);
+    (void)context;
 }
 
-static void put_picture_done(struct archive_job *job)
+static void forget_view_done(void *context)
 {
+    struct disk_job *job = context;
+
+    clip_faults_drop(&job->archive->faults, job->recording.camera, job->recording.view);
+    disk_job_free(job);
+}
+
+void archive_forget_view(struct archive *archive, const char *camera, const char *view)
+{
+    struct disk_job *job = new_job(archive, do_nothing, forget_view_done);
+
+    job->recording.camera = camera;
+    job->recording.view = view;
+    disk_thread_push(archive->writer, &job->task);
+}
+
+static void put_picture_done(void *context)
+{
+    struct disk_job *job = context;
     struct archive *archive = job->archive;
     struct recording *recording = library_find(&archive->library, job->recording.id);
 
@@ -526,10 +515,14 @@ static void put_picture_done(struct archive_job *job)
         archive->counts.written_bytes += job->size;
         recording->picture_bytes = job->size; // it replaces another
         archive_announce(archive, recording);
-    } else if (job->result < 0) {
+    } else if (job->result < 0 && !job->is_of_clip) {
         fail(archive, "write a picture", job->result);
+    } else if (job->result < 0 && archive->told_picture != job->recording.id) {
+        log_warning("clip %" PRIu64 " of %s gets no picture: %s", job->recording.id,
+                    clip_faults_view(&job->recording), strerror(-job->result));
+        archive->told_picture = job->recording.id;
     }
-    free_job(job);
+    disk_job_free(job);
 }
 
 void archive_put_picture(struct archive *archive, uint64_t id, uint8_t *payload, size_t offset,
@@ -537,33 +530,47 @@ void archive_put_picture(struct archive *archive, uint64_t id, uint8_t *payload,
 {
     const struct recording *recording = library_find(&archive->library, id);
 
-    if (!recording || archive->state != RECORD_READY ||
+    if (!recording || recording->is_leaving || archive->state != RECORD_READY ||
         archive->counts.waiting_bytes + size > ARCHIVE_WAITING_MAX) {
         free(payload);
         return;
     }
     archive->counts.waiting_bytes += size;
-    struct archive_job *job = new_job(archive, run_put_picture, put_picture_done);
-    job->recording = *recording;
+    struct disk_job *job = new_job(archive, disk_job_put_picture, put_picture_done);
+    set_names(job, recording);
     job->payload = payload;
     job->offset = offset;
     job->size = size;
-    push(&archive->writer, job);
+    disk_thread_push(archive->writer, &job->task);
 }
 
 // Questions
 // ---------------------------------------------------------------------
 
-static void run_change(struct archive_job *job)
+// The clip stays as it is, unless its file is gone.
+static void change_failed(struct archive *archive, const struct disk_job *job,
+                          struct recording *recording)
 {
-    job->result = job->action == RECORD_DELETE
-                      ? storage_remove(job->storage, &job->recording)
-                      : storage_keep(job->storage, &job->recording, job->file_kind,
-                                     job->action == RECORD_KEEP);
+    bool is_gone = job->result == -ENOENT && !recording->is_open;
+
+    recording->is_leaving = false;
+    recording->is_named_kept = recording->is_kept;
+    if (!job->is_of_clip) {
+        fail(archive, "change a clip", job->result);
+        return;
+    }
+    log_warning("cannot %s clip %" PRIu64 " of %s: %s; %s",
+                job->action == RECORD_DELETE ? "delete" : "rename", recording->id,
+                clip_faults_view(recording), strerror(-job->result),
+                is_gone ? "it is no clip any more" : "leaving it as it is");
+    recording->is_stuck |= job->action == RECORD_DELETE;
+    if (is_gone)
+        library_forget(&archive->library, recording->id);
 }
 
-static void change_done(struct archive_job *job)
+static void change_done(void *context)
 {
+    struct disk_job *job = context;
     struct archive *archive = job->archive;
     struct recording *recording = library_find(&archive->library, job->recording.id);
 
@@ -571,9 +578,7 @@ static void change_done(struct archive_job *job)
     if (!recording) {
         job->result = -ENOENT;
     } else if (job->result < 0) {
-        recording->is_leaving = false;
-        recording->is_kept = job->recording.is_kept;
-        fail(archive, "change a clip", job->result);
+        change_failed(archive, job, recording);
     } else if (job->action == RECORD_DELETE) {
         archive->counts.deleted_clips++;
         library_forget(&archive->library, recording->id);
@@ -581,11 +586,14 @@ static void change_done(struct archive_job *job)
         recording->is_kept = job->action == RECORD_KEEP;
         archive_announce(archive, recording);
     }
+    if (job->action == RECORD_UNKEEP || job->recording.is_kept)
+        clip_faults_have_room(&archive->faults);
     if (job->action == RECORD_DELETE && archive->leaving == 0) {
         measure(archive);
+        write_index_if_wanted(archive);
     }
     job->answer(job->context, job->ticket, job->result);
-    free_job(job);
+    disk_job_free(job);
 }
 
 void archive_change(struct archive *archive, uint64_t id, enum record_action action,
@@ -598,47 +606,32 @@ void archive_change(struct archive *archive, uint64_t id, enum record_action act
     } else if (action == RECORD_DELETE && recording->is_open) {
         answer(context, ticket, -EBUSY);
     } else {
-        struct archive_job *job = new_job(archive, run_change, change_done);
+        struct disk_job *job = new_job(archive, disk_job_change, change_done);
 
-        job->recording = *recording;
+        set_names(job, recording);
         job->file_kind =
             recording->is_open && !recording->is_closing ? RECORDING_PART : RECORDING_VIDEO;
         if (action == RECORD_DELETE) {
             recording->is_leaving = true;
             archive->leaving++;
         } else {
-            recording->is_kept = action == RECORD_KEEP; // jobs after this one find that name
+            recording->is_named_kept = action == RECORD_KEEP;
         }
         job->action = action;
         job->ticket = ticket;
         job->answer = answer;
         job->context = context;
-        push(&archive->writer, job);
+        disk_thread_push(archive->writer, &job->task);
     }
 }
 
-static void run_read(struct archive_job *job)
+static void read_done(void *context)
 {
-    _cleanup_(cleanup_close) int fd =
-        storage_open_to_read(job->storage, &job->recording, job->file_kind);
-    struct stat about;
+    struct disk_job *job = context;
 
-    if (fd < 0 || fstat(fd, &about) < 0) {
-        job->result = fd < 0 ? fd : -errno;
-        return;
-    }
-    job->payload = malloc(job->size);
-    ssize_t got = job->payload ? pread(fd, job->payload, job->size, (off_t)job->offset) : -1;
-    job->result = got < 0 ? -errno : 0;
-    job->size = got < 0 ? 0 : (size_t)got;
-    job->total = (uint64_t)about.st_size;
-}
-
-static void read_done(struct archive_job *job)
-{
     job->bytes(job->context, job->ticket, job->result, job->payload,
                job->result < 0 ? 0 : job->size, job->total);
-    free_job(job);
+    disk_job_free(job);
 }
 
 void archive_read(struct archive *archive, const struct record_read *question, uint32_t ticket,
@@ -650,7 +643,7 @@ void archive_read(struct archive *archive, const struct record_read *question, u
         answer(context, ticket, archive->storage ? -ENOENT : -EIO, NULL, 0, 0);
         return;
     }
-    struct archive_job *job = new_job(archive, run_read, read_done);
+    struct disk_job *job = new_job(archive, disk_job_read, read_done);
     job->recording = *recording;
     job->file_kind = question->part == RECORD_STILL ? RECORDING_PICTURE : RECORDING_VIDEO;
     job->offset = question->offset;
@@ -658,18 +651,24 @@ void archive_read(struct archive *archive, const struct record_read *question, u
     job->ticket = ticket;
     job->bytes = answer;
     job->context = context;
-    push(&archive->reader, job);
+    disk_thread_push(archive->reader, &job->task);
 }
 
 void archive_report(struct archive *archive, struct record_state_report *ret_report)
 {
-    int64_t began_ns = archive->writer.began_ns;
-
     *ret_report = archive->counts;
     ret_report->state = archive->state;
-    ret_report->write_max_ns = MAX(archive->slow_ns, began_ns ? clock_now_ns() - began_ns : 0);
+    ret_report->lost_clips = archive->faults.lost;
+    ret_report->write_max_ns =
+        MAX(disk_thread_longest_ns(archive->writer), disk_thread_longest_ns(archive->reader));
+    ret_report->free_bytes = archive->retention.free_bytes;
+    ret_report->running_ns = clock_now_ns() - archive->retention.started_ns;
+    ret_report->syncs = storage_syncs();
     library_count(&archive->library, ret_report);
-    g_strlcpy(ret_report->sentence, archive->sentence, sizeof ret_report->sentence);
+    g_strlcpy(ret_report->sentence,
+              archive->state == RECORD_READY ? clip_faults_sentence(&archive->faults)
+                                             : archive->sentence,
+              sizeof ret_report->sentence);
 }
 
 struct archive *archive_new(const struct archive_events *events, void *context)
@@ -678,21 +677,23 @@ struct archive *archive_new(const struct archive_events *events, void *context)
 
     archive->events = events;
     archive->context = context;
-    archive->started_ns = clock_now_ns();
-    look_at_clock(archive);
+    clip_faults_init(&archive->faults);
+    retention_init(&archive->retention);
     library_init(&archive->library);
-    start_thread(&archive->writer, "writer");
-    start_thread(&archive->reader, "reader");
+    archive->writer = disk_thread_new("writer");
+    archive->reader = disk_thread_new("reader");
     return archive;
 }
 
 void archive_free(struct archive *archive)
 {
     if (archive) {
-        end_thread(&archive->writer);
-        end_thread(&archive->reader);
+        archive->events = NULL; // their owners are gone
+        disk_thread_free(archive->writer);
+        disk_thread_free(archive->reader);
         storage_unref(archive->storage);
         library_finish(&archive->library);
+        clip_faults_finish(&archive->faults);
         g_free(archive);
     }
 }

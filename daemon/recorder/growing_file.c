@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/stat.h>
 
 // So much video may be unsynced, each short of a second by as much as fragments come too early.
 #define SYNC_EVENT_NS (NS_PER_S / 2)
 #define SYNC_ALWAYS_NS (9 * NS_PER_S / 2)
+#define SEARCH_SIZE (64u << 10)
 
 struct growing_file {
     struct storage *storage; // a reference
@@ -19,10 +21,11 @@ struct growing_file {
     int failure; // a negative errno
     bool has_base;
     int64_t base_ns;     // when the first sample was captured
+    uint64_t next_ticks; // the earliest time of the next sample: no two have the same
     atomic_uint waiting; // fragments that were handed over and are not written
     int64_t synced_ns;   // when it was synced, by this process's clock
     int64_t safe_ns;     // captured; what ends until then is synced
-    uint64_t size;
+    uint64_t size, written;
 };
 
 void footage_unit_unref(struct footage_unit *unit)
@@ -42,7 +45,7 @@ void fragment_free(struct fragment *fragment)
 }
 
 struct growing_file *growing_file_new(struct storage *storage, const struct recording *recording,
-                                      const struct mp4_video *video)
+                                      const struct mp4_video *video, uint32_t room)
 {
     struct growing_file *file = g_new0(struct growing_file, 1);
     g_autofree char *name = g_strconcat(recording->camera, "/", recording->view, NULL);
@@ -57,6 +60,7 @@ struct growing_file *growing_file_new(struct storage *storage, const struct reco
     file->recording = *recording;
     file->video = *video;
     file->writer = mp4_writer_new(video, &settings);
+    mp4_writer_reserve(file->writer, room);
     file->fd = -1;
     return file;
 }
@@ -81,20 +85,37 @@ uint64_t growing_file_size(const struct growing_file *file)
     return file->size;
 }
 
+uint64_t growing_file_hole(const struct growing_file *file)
+{
+    return file->recording.hole_bytes;
+}
+
+uint64_t growing_file_written(const struct growing_file *file)
+{
+    return file->written;
+}
+
+static int write_bytes(struct growing_file *file, const uint8_t *bytes, size_t size,
+                       uint64_t offset)
+{
+    if (!file->failure)
+        file->failure = storage_write(file->fd, bytes, size, offset);
+    if (!file->failure) {
+        file->size = MAX(file->size, offset + size);
+        file->written += size;
+    }
+    return file->failure;
+}
+
 static int append_bytes(struct growing_file *file, const GByteArray *bytes)
 {
-    if (!file->failure) {
-        file->failure = storage_write(file->fd, bytes->data, bytes->len, file->size);
-    }
-    file->size += file->failure ? 0 : bytes->len;
-    return file->failure;
+    return write_bytes(file, bytes->data, bytes->len, file->size);
 }
 
 static int sync_file(struct growing_file *file)
 {
-    if (!file->failure && fdatasync(file->fd) < 0) {
-        file->failure = -errno;
-    }
+    if (!file->failure)
+        file->failure = storage_sync(file->fd);
     file->synced_ns = clock_now_ns();
     return file->failure;
 }
@@ -123,26 +144,39 @@ int growing_file_begin(struct growing_file *file)
     file->synced_ns = clock_now_ns();
     mp4_writer_start(file->writer, bytes);
     put_note(&file->recording, bytes->data + MP4_NOTE_OFFSET);
-    return append_bytes(file, bytes);
+    // The room for the table stays a hole, so that what is not used of it takes no block.
+    uint64_t hole_at, end = mp4_writer_room(file->writer, &hole_at);
+    end += hole_at;
+    write_bytes(file, bytes->data, hole_at, 0);
+    return write_bytes(file, bytes->data + end, bytes->len - end, end);
 }
 
-static uint64_t ticks(const struct growing_file *file, int64_t captured_ns)
+static uint64_t ticks(int64_t since_ns)
 {
-    return (uint64_t)(captured_ns - file->base_ns) * (MP4_CLOCK_HZ / 1000) / (NS_PER_S / 1000);
+    return (uint64_t)since_ns * (MP4_CLOCK_HZ / 1000) / (NS_PER_S / 1000);
 }
 
-// The sample of a unit that ends at `end_ns`.
-static struct mp4_sample describe(const struct growing_file *file, const struct footage_unit *unit,
-                                  int64_t end_ns)
+// The samples of a fragment, each of which lasts until the next one.
+static struct mp4_sample *describe(struct growing_file *file, const struct fragment *fragment)
 {
-    uint64_t time = ticks(file, unit->captured_ns);
+    guint count = fragment->units->len;
+    struct mp4_sample *samples = g_new(struct mp4_sample, count);
 
-    return (struct mp4_sample){
-        .time = time,
-        .duration = (uint32_t)(ticks(file, end_ns) - time),
-        .size = mp4_sample_size(file->video.codec, unit->bytes, unit->size),
-        .key_frame = unit->is_key_frame,
-    };
+    for (guint i = 0; i < count; i++) {
+        const struct footage_unit *unit = fragment->units->pdata[i];
+
+        samples[i] = (struct mp4_sample){
+            .time = MAX(ticks(unit->captured_ns - file->base_ns), file->next_ticks),
+            .size = mp4_sample_size(file->video.codec, unit->bytes, unit->size),
+            .key_frame = unit->is_key_frame,
+        };
+        file->next_ticks = samples[i].time + 1;
+        if (i > 0)
+            samples[i - 1].duration = (uint32_t)(samples[i].time - samples[i - 1].time);
+    }
+    uint64_t end = MAX(ticks(fragment->end_ns - file->base_ns), file->next_ticks);
+    samples[count - 1].duration = (uint32_t)(end - samples[count - 1].time);
+    return samples;
 }
 
 static void put_sample(const struct growing_file *file, const struct footage_unit *unit,
@@ -153,9 +187,8 @@ static void put_sample(const struct growing_file *file, const struct footage_uni
 
     g_byte_array_set_size(bytes, end);
     mp4_sample_begin(&reader, file->video.codec, unit->bytes, unit->size);
-    while (at < end) {
+    while (at < end)
         at += (guint)mp4_sample_read(&reader, bytes->data + at, end - at);
-    }
 }
 
 void growing_file_expect(struct growing_file *file)
@@ -182,64 +215,72 @@ int growing_file_append(struct growing_file *file, const struct fragment *fragme
     bool more = --file->waiting > 0;
     g_autoptr(GByteArray) bytes = g_byte_array_new();
     guint count = fragment->units->len;
-    g_autofree struct mp4_sample *samples = g_new(struct mp4_sample, count);
     struct footage_unit **units = (struct footage_unit **)fragment->units->pdata;
 
     if (!file->has_base) {
         file->base_ns = file->safe_ns = units[0]->captured_ns;
         file->has_base = true;
     }
-    for (guint i = 0; i < count; i++) {
-        samples[i] =
-            describe(file, units[i], i + 1 < count ? units[i + 1]->captured_ns : fragment->end_ns);
-    }
+    g_autofree struct mp4_sample *samples = describe(file, fragment);
     mp4_writer_fragment(file->writer, samples, count,
-                        units[0]->captured_ns + fragment->wall_offset_ns, bytes);
-    for (guint i = 0; i < count; i++) {
+                        MAX(units[0]->captured_ns + fragment->wall_offset_ns, 0), bytes);
+    for (guint i = 0; i < count; i++)
         put_sample(file, units[i], samples[i].size, bytes);
-    }
     int r = append_bytes(file, bytes);
     return r ? r : sync_if_due(file, fragment->end_ns, more);
 }
 
-// The table first, then note and head in one write: as long as the file is a part, it is read by
-// its fragments, so that one sync is enough.
+// Table, note and head, in any order: as long as the file is a part, it is read by its fragments,
+// which lie behind the first and in front of a table at the end, so that one sync is enough.
 static int make_whole(struct growing_file *file, const struct recording *recording)
 {
-    g_autoptr(GByteArray) bytes = g_byte_array_new();
-    uint8_t front[NOTE_SIZE + MP4_HEAD_SIZE];
+    g_autoptr(GByteArray) table = g_byte_array_new();
+    uint8_t note[NOTE_SIZE], head[MP4_HEAD_SIZE];
+    struct stat about;
     uint64_t offset;
 
-    mp4_writer_finish(file->writer, bytes);
-    if (append_bytes(file, bytes) < 0) {
-        return file->failure;
-    }
+    mp4_writer_finish(file->writer, table);
+    if (!mp4_writer_fit_table(file->writer, table, &offset))
+        offset = file->size;
+    write_bytes(file, table->data, table->len, offset);
     file->recording = *recording;
     file->recording.bytes = file->size;
-    put_note(&file->recording, front);
-    mp4_writer_close_head(file->writer, front + NOTE_SIZE, &offset);
-    file->failure = storage_write(file->fd, front, sizeof front, MP4_NOTE_OFFSET);
-    return sync_file(file);
+    put_note(&file->recording, note);
+    write_bytes(file, note, sizeof note, MP4_NOTE_OFFSET);
+    mp4_writer_close_head(file->writer, head, &offset);
+    write_bytes(file, head, sizeof head, offset);
+    int r = sync_file(file);
+    file->recording.hole_bytes = r == 0 && fstat(file->fd, &about) == 0 ? storage_hole(&about) : 0;
+    return r;
 }
 
 int growing_file_finish(struct growing_file *file, const struct recording *recording)
 {
-    if (!file->failure && make_whole(file, recording) == 0) {
+    mp4_writer_set_end(file->writer, ticks(recording->end_wall_ns - recording->start_wall_ns));
+    if (!file->failure && make_whole(file, recording) == 0)
         file->failure = storage_publish(file->storage, &file->recording);
-    }
     return file->failure;
 }
 
-// What the note says of the clip whose place `recording` is; that alone if it says nothing. The
-// file's name says whether it is kept.
+// Completes `recording`, which says where the file is, by its note. Without a good note it stays as
+// it is. The file's name says whether it is kept.
 static void read_note(int fd, struct recording *recording)
 {
     char note[NOTE_SIZE + 1] = "";
     struct recording noted;
 
-    if (pread(fd, note, NOTE_SIZE, MP4_NOTE_OFFSET) == (ssize_t)NOTE_SIZE &&
-        recording_read_line(note, &noted) && recording_is_same(&noted, recording)) {
+    if (pread(fd, note, NOTE_SIZE, MP4_NOTE_OFFSET) != (ssize_t)NOTE_SIZE ||
+        !recording_read_line(note, &noted)) {
+        return;
+    }
+    if (noted.start_wall_ns / NS_PER_MS != recording->start_wall_ns / NS_PER_MS) {
+        recording_date(&noted, recording->start_wall_ns - noted.start_wall_ns);
+        noted.is_dated = false;
+    }
+    if (recording_is_same(&noted, recording)) {
         noted.is_kept = recording->is_kept;
+        noted.hole_bytes = recording->hole_bytes;
+        noted.wall_offset_ns = 0;
         *recording = noted;
     }
 }
@@ -249,23 +290,37 @@ static int64_t ticks_ns(uint64_t ticks_count)
     return (int64_t)(ticks_count * (NS_PER_S / 10000) / (MP4_CLOCK_HZ / 10000));
 }
 
+// Whether the file has the beginning of a fragment anywhere, and so perhaps video.
+static bool has_fragment(int fd)
+{
+    static const char mark[] = {'m', 'o', 'o', 'f'};
+    g_autofree uint8_t *bytes = g_malloc(SEARCH_SIZE);
+    off_t offset = 0;
+    ssize_t got;
+
+    while ((got = pread(fd, bytes, SEARCH_SIZE, offset)) >= (ssize_t)sizeof mark) {
+        if (memmem(bytes, (size_t)got, mark, sizeof mark))
+            return true;
+        offset += got - (ssize_t)sizeof mark + 1;
+    }
+    return got < 0; // nobody knows
+}
+
 // Lets `file` go on behind the whole fragments of its file.
 static int go_on(struct growing_file *file, const char *name)
 {
     struct mp4_recovery recovery;
     int r = mp4_recover(file->fd, name, NOTE_SIZE, &recovery);
 
-    if (r) {
-        return r == -EBADMSG ? -ENODATA : r;
-    }
+    if (r)
+        return r == -EBADMSG && !has_fragment(file->fd) ? -ENODATA : r;
     file->writer = recovery.writer;
     file->size = recovery.size;
+    if (!recovery.fragments)
+        return has_fragment(file->fd) ? -EBADMSG : -ENODATA;
     file->recording.gap_ns = (uint64_t)ticks_ns(recovery.gap);
     file->recording.end_wall_ns = file->recording.start_wall_ns + ticks_ns(recovery.duration);
-    if (ftruncate(file->fd, (off_t)recovery.size) < 0) {
-        return -errno;
-    }
-    return recovery.fragments ? 0 : -ENODATA;
+    return ftruncate(file->fd, (off_t)recovery.size) < 0 ? -errno : 0;
 }
 
 int growing_file_recover(struct storage *storage, const struct recording *recording,
@@ -282,12 +337,23 @@ int growing_file_recover(struct storage *storage, const struct recording *record
         read_note(file->fd, &file->recording);
         r = go_on(file, name);
     }
-    if (r == 0) {
+    if (r == 0)
         r = growing_file_finish(file, &file->recording);
-    }
     *ret_recording = file->recording;
     growing_file_free(file);
     return r;
+}
+
+int growing_file_rename(struct storage *storage, const struct recording *from,
+                        const struct recording *to)
+{
+    _cleanup_(cleanup_close) int fd = storage_open_file(storage, from, RECORDING_VIDEO, O_RDWR);
+    uint8_t note[NOTE_SIZE];
+
+    put_note(to, note);
+    int r = fd < 0 ? fd : storage_write(fd, note, sizeof note, MP4_NOTE_OFFSET);
+    r = r ? r : storage_sync(fd);
+    return r ? r : storage_move(storage, from, to);
 }
 
 bool growing_file_read_note(const struct storage *storage, struct recording *recording)
@@ -296,9 +362,8 @@ bool growing_file_read_note(const struct storage *storage, struct recording *rec
         storage_open_file(storage, recording, RECORDING_VIDEO, O_RDONLY);
     uint64_t size = recording->bytes;
 
-    if (fd < 0) {
+    if (fd < 0)
         return false;
-    }
     recording->bytes = 0;
     read_note(fd, recording);
     bool is_finished = recording->bytes > 0;

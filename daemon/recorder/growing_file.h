@@ -1,6 +1,7 @@
 // The file of a clip while it is written. It is fragmented MP4, which plays up to its last whole
-// fragment wherever the power fails; at the end it becomes a plain MP4 file
-// (daemon/mp4/mp4_writer.h). The clip's line of JSON is in the file's note from the beginning on.
+// fragment wherever the power fails; at the end it becomes a plain MP4 file, with its table in
+// front if that fits into the room that was left for it (daemon/mp4/mp4_writer.h). The clip's line
+// of JSON is in the file's note from the beginning on.
 //
 // Functions that touch the disk are for the disk thread alone.
 #pragma once
@@ -29,7 +30,7 @@ void footage_unit_unref(struct footage_unit *unit);
 struct fragment {
     GPtrArray *units; // owned, with a reference to each
     size_t bytes;
-    int64_t end_ns;         // when the last one is over
+    int64_t end_ns;         // when the last one is over; a guess if nothing came after it yet
     int64_t wall_offset_ns; // between the clock of day and CLOCK_MONOTONIC
 };
 
@@ -37,9 +38,10 @@ void fragment_free(struct fragment *fragment); // takes NULL
 
 struct growing_file;
 
-// Touches no disk. `recording` says where the file is, and is copied.
+// Touches no disk. `recording` says where the file is, and is copied. `room` is for the table, as
+// mp4_room_for() says.
 struct growing_file *growing_file_new(struct storage *storage, const struct recording *recording,
-                                      const struct mp4_video *video);
+                                      const struct mp4_video *video, uint32_t room);
 // Closes it as it is. Takes NULL.
 void growing_file_free(struct growing_file *file);
 
@@ -56,15 +58,26 @@ int growing_file_append(struct growing_file *file, const struct fragment *fragme
 int growing_file_finish(struct growing_file *file, const struct recording *recording);
 
 // Finishes a file that a power cut or a failing disk has left open, with its whole fragments.
-// `recording` is what its name says, *ret_recording also what its note says. -ENODATA: it has no
-// whole fragment; other errors are what the file system says.
+// `recording` is what its name says, *ret_recording also what its note says. After an error the
+// file is as it was: -ENODATA: it has no video; -EBADMSG: it may have some, but its beginning is
+// damaged; others are what the file system says.
 int growing_file_recover(struct storage *storage, const struct recording *recording,
                          struct recording *ret_recording);
 
 // Reads the note of a finished file into `recording`, which says where the file is, how large it
-// is, and whether it is kept. False: it is no file of the recorder.
+// is, and whether it is kept. A note with another beginning than the name's is of a file that was
+// being renamed: the name counts, and the clip is not dated. False: it is no file of the recorder.
 bool growing_file_read_note(const struct storage *storage, struct recording *recording);
 
+// Has a finished clip's file say that the clip is `to`, and gives its files the names of that. 0 or
+// a negative errno.
+int growing_file_rename(struct storage *storage, const struct recording *from,
+                        const struct recording *to);
+
+// Once it is finished, how many of its bytes take no room on the disk.
+uint64_t growing_file_hole(const struct growing_file *file);
 uint64_t growing_file_id(const struct growing_file *file); // of its clip; any thread
-// Bytes written so far.
+// How long the file is so far, and how many bytes of it were written, some of them twice; the rest
+// is the room for the table.
 uint64_t growing_file_size(const struct growing_file *file);
+uint64_t growing_file_written(const struct growing_file *file);

@@ -1,5 +1,6 @@
 #include "daemon/recorder/library.h"
 
+#include "daemon/common/log.h"
 #include "daemon/recorder/growing_file.h"
 
 #include <fcntl.h>
@@ -11,7 +12,6 @@
 #define INDEX_NAME "index.jsonl"
 #define NEW_INDEX_NAME "index.jsonl.part"
 #define INDEX_SIZE_MAX (256 << 20) // a larger one is read as an empty one
-#define STALE_LINES_MAX 1000u      // more than there are clips, before the index is written anew
 #define ID_JUMP_MAX (UINT64_C(1) << 40)
 #define CLOCK_JUMP_NS (60 * NS_PER_S)
 
@@ -46,11 +46,10 @@ static guint place_of(const struct library *library, uint64_t id)
         guint middle = low + (high - low) / 2;
         const struct recording *recording = library->clips->pdata[middle];
 
-        if (recording->id < id) {
+        if (recording->id < id)
             low = middle + 1;
-        } else {
+        else
             high = middle;
-        }
     }
     return low;
 }
@@ -65,8 +64,22 @@ struct recording *library_find(const struct library *library, uint64_t id)
 
 void library_forget(struct library *library, uint64_t id)
 {
-    if (library_find(library, id)) {
+    if (library_find(library, id))
         g_ptr_array_remove_index(library->clips, place_of(library, id));
+}
+
+void library_carry_over(struct library *library, const struct library *before)
+{
+    for (guint i = 0; i < library->clips->len; i++) {
+        struct recording *recording = library->clips->pdata[i];
+        const struct recording *known = library_find(before, recording->id);
+
+        if (!known || !recording_is_same(known, recording))
+            continue;
+        recording->is_leaving = known->is_leaving;
+        if (known->is_named_kept != known->is_kept)
+            recording->is_named_kept = known->is_named_kept;
+        recording->wall_offset_ns = known->wall_offset_ns;
     }
 }
 
@@ -87,11 +100,26 @@ GPtrArray *library_list(const struct library *library, const struct record_list 
     while (place-- > 0 && found->len < most) {
         struct recording *recording = library->clips->pdata[place];
 
-        if (is_asked_for(recording, question)) {
+        if (is_asked_for(recording, question))
             g_ptr_array_add(found, recording);
-        }
     }
     return found;
+}
+
+// When the first clip began that is not kept, and that is dated if `dated`; 0: there is none.
+static int64_t find_beginning(const struct library *library, bool dated)
+{
+    int64_t first_ns = 0;
+
+    for (guint i = 0; i < library->clips->len; i++) {
+        const struct recording *recording = library->clips->pdata[i];
+
+        if (!recording->is_kept && (recording->is_dated || !dated) &&
+            (!first_ns || recording->start_wall_ns < first_ns)) {
+            first_ns = recording->start_wall_ns;
+        }
+    }
+    return first_ns;
 }
 
 void library_count(const struct library *library, struct record_state_report *report)
@@ -103,10 +131,14 @@ void library_count(const struct library *library, struct record_state_report *re
         report->open_clips += recording->is_open;
         report->kept_clips += recording->is_kept;
         report->clip_bytes += recording_stored_bytes(recording);
+        report->kept_bytes += recording->is_kept ? recording_stored_bytes(recording) : 0;
     }
+    report->oldest_wall_ns = find_beginning(library, true);
+    if (!report->oldest_wall_ns) // the machine has no clock that it trusts
+        report->oldest_wall_ns = find_beginning(library, false);
 }
 
-// What lies in the folder, and what the index says, while both are compared.
+// The files of the folder and the lines of the index, while both are compared.
 struct library_load {
     struct storage *storage;
     struct library library;
@@ -133,8 +165,8 @@ static void read_first_line(const char *line, struct library *library)
     unsigned long long next_id;
 
     // Half of all ids is left: nobody begins so many clips.
-    if (sscanf(line, "{\"folder\":\"%36[0-9a-f-]\",\"next_id\":%llu}", library->mark, &next_id) ==
-        2) {
+    if (sscanf(line, "{\"folder\":\"%36[0-9a-f-]\",\"next_id\":%llu}", library->folder.mark,
+               &next_id) == 2) {
         library->next_id = next_id <= RECORDING_ID_MAX / 2 ? next_id : 1;
     }
 }
@@ -143,9 +175,8 @@ static void read_first_line(const char *line, struct library *library)
 // given it, and there would be none after it.
 static bool take_id(struct library *library, uint64_t id)
 {
-    if (id >= library->next_id + ID_JUMP_MAX) {
+    if (id >= library->next_id + ID_JUMP_MAX)
         return false;
-    }
     library->next_id = MAX(library->next_id, id + 1);
     return true;
 }
@@ -155,9 +186,8 @@ static void read_lines(struct library_load *load, FILE *file)
     _cleanup_(cleanup_free) char *line = NULL;
     size_t room = 0;
 
-    if (getline(&line, &room, file) > 0) {
+    if (getline(&line, &room, file) > 0)
         read_first_line(line, &load->library);
-    }
     while (getline(&line, &room, file) > 0) {
         struct recording recording;
 
@@ -170,47 +200,100 @@ static void read_lines(struct library_load *load, FILE *file)
     }
 }
 
-// A missing index is an empty one.
-static int read_index(struct library_load *load)
+// Warns of an index that is a link, a folder or a device: it is read as an empty one.
+static void name_foreign_index(const struct library_load *load)
+{
+    struct stat about;
+
+    if (fstatat(storage_folder(load->storage), INDEX_NAME, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
+        !S_ISREG(about.st_mode)) {
+        log_warning(INDEX_NAME " of the clips is %s and no list of them, reading all clips instead",
+                    S_ISLNK(about.st_mode)   ? "a link"
+                    : S_ISDIR(about.st_mode) ? "a folder"
+                                             : "a device or socket");
+    }
+}
+
+// An index that is missing or cannot be read, a link or a folder is an empty one.
+static void read_index(struct library_load *load)
 {
     int fd = openat(storage_folder(load->storage), INDEX_NAME,
                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
     struct stat about;
 
-    if (!file) {
-        return errno == ENOENT ? 0 : -errno;
-    }
-    if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size <= INDEX_SIZE_MAX) {
+    if (!file)
+        return;
+    if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size <= INDEX_SIZE_MAX)
         read_lines(load, file);
-    }
-    int r = ferror(file) ? -EIO : 0;
     fclose(file);
-    return r;
 }
 
-static int write_index(const struct library_load *load)
+static int write_text(int folder, const GString *text)
 {
-    const struct library *library = &load->library;
-    g_autoptr(GString) text = g_string_new(NULL);
-    int folder = storage_folder(load->storage);
     _cleanup_(cleanup_close) int fd = storage_create(folder, NEW_INDEX_NAME);
 
-    if (fd < 0) {
+    if (fd < 0)
         return fd;
-    }
-    g_string_printf(text, "{\"folder\":\"%s\",\"next_id\":%" PRIu64 "}\n", library->mark,
+    int r = storage_write(fd, (const uint8_t *)text->str, text->len, 0);
+    // The folder is synced as well, because its mark is in that file.
+    r = r ? r : storage_sync(fd);
+    if (r == 0 && renameat(folder, NEW_INDEX_NAME, folder, INDEX_NAME) < 0)
+        r = -errno;
+    return r ? r : storage_sync(folder);
+}
+
+// Writes a line for each clip of `library`: the one in load->lines, if the clip has one there, else
+// what the library knows of it once it is finished.
+static void write_index(const struct library_load *load, struct library *library)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    library->lines = 0;
+    g_string_printf(text, "{\"folder\":\"%s\",\"next_id\":%" PRIu64 "}\n", library->folder.mark,
                     library->next_id);
     for (guint i = 0; i < library->clips->len; i++) {
-        g_autofree char *line = recording_line(library->clips->pdata[i]);
+        const struct recording *recording = library->clips->pdata[i];
+        const struct recording *noted = g_hash_table_lookup(load->lines, &recording->id);
 
-        g_string_append_printf(text, "%s\n", line);
+        if (noted || !recording->is_open) {
+            g_autofree char *line = recording_line(noted && recording->is_open ? noted : recording);
+
+            g_string_append_printf(text, "%s\n", line);
+            library->lines++;
+        }
     }
-    int r = storage_write(fd, (const uint8_t *)text->str, text->len, 0);
-    if (r == 0 && (fsync(fd) < 0 || renameat(folder, NEW_INDEX_NAME, folder, INDEX_NAME) < 0)) {
-        r = -errno;
+    library->index_result = write_text(storage_folder(load->storage), text);
+}
+
+bool library_wants_index(const struct library *library)
+{
+    return library->index_result < 0 || 1 + library->lines > 2 * (1 + library->clips->len);
+}
+
+void library_copy(const struct library *library, struct library *ret_copy)
+{
+    *ret_copy = *library;
+    ret_copy->clips = g_ptr_array_new_with_free_func(g_free);
+    for (guint i = 0; i < library->clips->len; i++) {
+        const struct recording *recording = library->clips->pdata[i];
+
+        if (!recording->is_leaving)
+            g_ptr_array_add(ret_copy->clips, g_memdup(recording, sizeof *recording));
     }
-    return r;
+}
+
+void library_write_index(struct storage *storage, struct library *copy)
+{
+    struct library_load load = {
+        .storage = storage,
+        .lines = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free),
+    };
+
+    load.library.next_id = copy->next_id;
+    read_index(&load);
+    write_index(&load, copy);
+    g_hash_table_unref(load.lines);
 }
 
 int library_note(const struct storage *storage, const struct recording *recording)
@@ -221,9 +304,8 @@ int library_note(const struct storage *storage, const struct recording *recordin
         openat(storage_folder(storage), INDEX_NAME,
                O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
-    if (fd < 0) {
+    if (fd < 0)
         return -errno;
-    }
     // One that is cut off is a line that cannot be read, and takes the next one with it: both clips
     // are read from their files then.
     ssize_t written = write(fd, text, strlen(text));
@@ -235,7 +317,11 @@ int library_note(const struct storage *storage, const struct recording *recordin
 
 static void add_clip(struct library_load *load, const struct recording *recording)
 {
-    g_ptr_array_add(load->library.clips, g_memdup(recording, sizeof *recording));
+    struct recording *own = g_new(struct recording, 1);
+
+    *own = *recording;
+    own->is_named_kept = recording->is_kept;
+    g_ptr_array_add(load->library.clips, own);
 }
 
 static int visit(void *context, const struct recording *found, enum recording_file file)
@@ -256,6 +342,7 @@ static int visit(void *context, const struct recording *found, enum recording_fi
         recording = *line;
         recording.is_kept = found->is_kept;
         recording.bytes = found->bytes;
+        recording.hole_bytes = found->hole_bytes;
         add_clip(load, &recording);
     } else if (growing_file_read_note(load->storage, &recording)) {
         load->unknown++;
@@ -264,8 +351,22 @@ static int visit(void *context, const struct recording *found, enum recording_fi
     return 0;
 }
 
-// What is no part of a clip, and one that its sector does not give any more, are left alone: the
-// others count.
+// Nothing that may have video is deleted. It is no part any more, so this is said once.
+static int set_aside(const struct library_load *load, const struct recording *part)
+{
+    int r = storage_set_aside(load->storage, part);
+
+    if (r == 0) {
+        log_warning("clip %" PRIu64 " of %s/%s was left open and cannot be made whole, because its "
+                    "beginning is damaged: keeping its file as *" STORAGE_DAMAGED
+                    ", which is no clip any more",
+                    part->id, part->camera, part->view);
+    }
+    return r;
+}
+
+// Finishes the clips that were left open. A file whose disk does not give it any more is left
+// alone.
 static int recover(struct library_load *load)
 {
     for (guint i = 0; i < load->parts->len; i++) {
@@ -275,6 +376,8 @@ static int recover(struct library_load *load)
 
         if (r == -ENODATA) {
             r = storage_remove(load->storage, part);
+        } else if (r == -EBADMSG) {
+            r = set_aside(load, part);
         } else if (r == -ENOSPC) {
             r = 0; // another time, when others have been deleted
         } else if (r == 0) {
@@ -282,9 +385,8 @@ static int recover(struct library_load *load)
             load->unknown++;
             add_clip(load, &recording);
         }
-        if (r == -EROFS) {
+        if (r == -EROFS)
             return r;
-        }
         load->library.ignored += r < 0;
     }
     return 0;
@@ -318,42 +420,71 @@ static void match_pictures(struct library_load *load)
     for (guint i = 0, at = 0; i < load->pictures->len; i++) {
         const struct recording *picture = load->pictures->pdata[i];
 
-        while (at < clips->len && ((struct recording *)clips->pdata[at])->id < picture->id) {
+        while (at < clips->len && ((struct recording *)clips->pdata[at])->id < picture->id)
             at++;
-        }
-        if (at < clips->len && recording_is_same(clips->pdata[at], picture)) {
+        if (at < clips->len && recording_is_same(clips->pdata[at], picture))
             ((struct recording *)clips->pdata[at])->picture_bytes = picture->bytes;
-        }
     }
 }
 
-static int load_all(struct library_load *load, const char *mark, struct error *error)
+// Whether the folder is the one that was open before. One that has lost its index, or was made
+// again, keeps its mark; on another file system it would be where that of the clips is not mounted.
+static bool is_same_folder(struct library_folder *folder, const struct library_folder *before)
 {
-    int r = read_index(load);
-    struct library *library = &load->library;
+    if (!before->mark[0])
+        return true;
+    if (!folder->mark[0] && folder->device == before->device)
+        memcpy(folder->mark, before->mark, sizeof folder->mark);
+    return strcmp(folder->mark, before->mark) == 0;
+}
 
-    if (mark[0] && strcmp(mark, library->mark) != 0) {
+// Finds out which folder this is, and gives it a mark if it has none.
+static int identify(struct library_load *load, const struct library_folder *before,
+                    struct error *error)
+{
+    struct library_folder *folder = &load->library.folder;
+    struct stat about;
+    bool had_mark = folder->mark[0];
+
+    if (fstat(storage_folder(load->storage), &about) < 0)
+        return error_set(error, -errno, "%s", strerror(errno));
+    folder->device = about.st_dev;
+    if (!is_same_folder(folder, before)) {
         return error_set(error, -ESTALE,
                          "this is another folder than before; is its disk mounted?");
     }
-    if (!library->mark[0]) {
+    if (!folder->mark[0]) {
         g_autofree char *uuid = g_uuid_string_random();
 
-        g_strlcpy(library->mark, uuid, sizeof library->mark);
-        load->unknown++;
+        g_strlcpy(folder->mark, uuid, sizeof folder->mark);
     }
-    r = r ? r : storage_walk(load->storage, visit, load);
+    load->unknown += !had_mark;
+    return 0;
+}
+
+static int load_all(struct library_load *load, const struct library_folder *before,
+                    struct error *error)
+{
+    struct library *library = &load->library;
+
+    name_foreign_index(load);
+    read_index(load);
+    int r = identify(load, before, error);
+    if (r)
+        return r;
+    library->lines = load->line_count;
+    r = storage_walk(load->storage, visit, load);
     r = r ? r : recover(load);
     drop_copies(load);
     match_pictures(load);
-    if (r == 0 && (load->unknown || load->line_count > library->clips->len + STALE_LINES_MAX)) {
-        r = write_index(load);
-        r = r == -ENOSPC ? 0 : r;
-    }
-    return r ? error_set(error, r, "%s", strerror(-r)) : 0;
+    if (r)
+        return error_set(error, r, "%s", strerror(-r));
+    if (load->unknown || library_wants_index(library))
+        write_index(load, library);
+    return 0;
 }
 
-int library_load(struct storage *storage, const char *mark, struct error *error,
+int library_load(struct storage *storage, const struct library_folder *before, struct error *error,
                  struct library *ret_library)
 {
     struct library_load load = {
@@ -364,7 +495,7 @@ int library_load(struct storage *storage, const char *mark, struct error *error,
     };
 
     library_init(&load.library);
-    int r = load_all(&load, mark, error);
+    int r = load_all(&load, before, error);
     g_hash_table_unref(load.lines);
     g_ptr_array_unref(load.pictures);
     g_ptr_array_unref(load.parts);
@@ -376,10 +507,10 @@ int library_load(struct storage *storage, const char *mark, struct error *error,
     return 0;
 }
 
-// Who goes
+// Retention
 // ---------------------------------------------------------------------
 
-// What is too much.
+// How far the limits are exceeded.
 struct library_need {
     uint64_t excess_bytes, missing_bytes;
     int64_t oldest_ns;  // by the clock of day; what ended before is too old
@@ -427,9 +558,8 @@ static struct library_need find_need(const struct library *library,
         const struct recording *recording = library->clips->pdata[i];
 
         bytes += recording->is_leaving ? 0 : recording_stored_bytes(recording);
-        if (recording->is_dated && recording->end_wall_ns < need.oldest_ns) {
+        if (recording->is_dated && recording->end_wall_ns < need.oldest_ns)
             need.oldest_id = recording->id;
-        }
     }
     need.excess_bytes = limits->max_bytes ? less(bytes, limits->max_bytes) : 0;
     need.missing_bytes = less(floor_bytes, facts->free_bytes);
@@ -453,7 +583,8 @@ static void choose(const struct library *library, bool ordinary, struct library_
     for (guint i = 0; i < library->clips->len; i++) {
         struct recording *recording = library->clips->pdata[i];
 
-        if (recording->is_open || recording->is_kept || recording->is_leaving ||
+        if (recording->is_open || recording->is_kept || recording->is_named_kept ||
+            recording->is_leaving || recording->is_stuck ||
             shows_nothing_special(recording) != ordinary) {
             continue;
         }

@@ -4,14 +4,15 @@
 // If index and folder differ, the folder is right: a clip that the index lacks is read and added, a
 // line whose file is gone is dropped, and the files say how large a clip and its picture are, and
 // whether it is kept. The first line of the index has a mark that identifies the folder, and
-// the next id, so that ids grow even if the newest clips were deleted.
+// the next id, so that ids grow even if the newest clips were deleted. An index that is missing, or
+// that cannot be written, costs a start time and nothing else.
 //
 // Clips of RECORD_ALWAYS that show no event go first, then the others; both in the order of their
 // ids, so a clock that jumps changes nothing. A clip that is kept or open never goes. A clip that
 // began while the clock could not be trusted counts as too old once a clip after it does.
 //
-// library_load() and library_note() touch the disk and are for the disk thread alone; all else is
-// the main loop's.
+// library_load(), library_note() and library_write_index() touch the disk and are for the disk
+// thread alone; all else is the main loop's.
 #pragma once
 
 #include "daemon/recorder/storage.h"
@@ -19,45 +20,63 @@
 #include <glib.h>
 
 #define LIBRARY_MARK_SIZE 40
-// At least so much is left free, for what is written at the end of a clip.
+// Free space reserved for finishing open clips.
 #define LIBRARY_FREE_MIN (16u << 20)
-// What is left free if nothing else is configured: a tenth of the file system, at least this much.
+// The default free space is a tenth of the file system, and at least this much.
 #define LIBRARY_FREE_USUAL UINT64_C(1000000000)
-// So long no clip counts as too old after a synchronized clock has jumped, or after a start that
-// found all of them too old.
+// No clip counts as too old for this time after a synchronized clock has jumped, or after a start
+// that found all of them too old.
 #define LIBRARY_JUMP_NS (86400 * INT64_C(1000000000))
+
+// Tells one folder from another: by its mark, or, if its index is gone, by its file system.
+struct library_folder {
+    char mark[LIBRARY_MARK_SIZE]; // no other folder has it; "": none was loaded
+    dev_t device;
+};
 
 struct library {
     GPtrArray *clips; // owned, of struct recording, by growing id
     uint64_t next_id;
-    char mark[LIBRARY_MARK_SIZE]; // no other folder has it; "": none was loaded
-    unsigned recovered;           // clips that a crash had left open, and that are finished now
-    unsigned ignored;             // files that are named like a clip's and are none, or copies
+    struct library_folder folder;
+    unsigned lines;     // of clips, in the index on the disk
+    int index_result;   // of writing the index last: 0 or a negative errno
+    unsigned recovered; // clips that a crash had left open, and that are finished now
+    unsigned ignored;   // files that are named like a clip's and are none, or copies
 };
 
 void library_init(struct library *library);
 void library_finish(struct library *library); // takes zeros
 
 // Reads the index and the folder, finishes clips that were left open, and writes the index again if
-// it was not right. A full file system is no error, because clips can still be deleted; an index
-// that could not be written is written at the next start. `mark` is that of the folder that was
-// open before, or "" for the first; a folder with another mark is refused with -ESTALE. Other
+// it was not right; one that cannot be written is no error, see `index_result`. `before` is the
+// folder that was open before, or zeros for the first; another one is refused with -ESTALE. Other
 // errors are what the file system says, with a sentence in `error`.
-int library_load(struct storage *storage, const char *mark, struct error *error,
+int library_load(struct storage *storage, const struct library_folder *before, struct error *error,
                  struct library *ret_library);
-// Adds a clip that has been finished to the index.
+// Adds a clip that has been finished to the index. 0 or a negative errno: it has no line now.
 int library_note(const struct storage *storage, const struct recording *recording);
+
+// Whether the index has more than twice the lines that it needs, or lacks some.
+bool library_wants_index(const struct library *library);
+// A copy for library_write_index(), with copies of all clips but those that are being deleted.
+void library_copy(const struct library *library, struct library *ret_copy);
+// Writes the index of such a copy, with the lines that the index has of its clips; sets `lines` and
+// `index_result`.
+void library_write_index(struct storage *storage, struct library *copy);
 
 // Adds a copy of `recording` with the next id, and returns it; the library owns it.
 struct recording *library_add(struct library *library, const struct recording *recording);
 // NULL: there is none.
 struct recording *library_find(const struct library *library, uint64_t id);
 void library_forget(struct library *library, uint64_t id);
+// Takes over what the disk does not say of clips that `before` had: the changes that were asked for
+// while it was read, which are still to be made, and the clock that named a clip.
+void library_carry_over(struct library *library, const struct library *before);
 
 // The clips that a question asks for, the newest first. The caller g_ptr_array_unref()s the array,
 // whose struct recording are borrowed.
 GPtrArray *library_list(const struct library *library, const struct record_list *question);
-// Counts for a report, of which it sets `clips`, `open_clips`, `kept_clips` and `clip_bytes`.
+// Counts for a report what it says of clips: their numbers, bytes, and the oldest one.
 void library_count(const struct library *library, struct record_state_report *report);
 
 // The state of the disk and the clock that a choice is made for.

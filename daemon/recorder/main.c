@@ -2,9 +2,11 @@
 // connects; without systemd the front starts it, with a connected socket.
 
 #include "daemon/common/confine.h"
+#include "daemon/common/crash.h"
 #include "daemon/common/log.h"
 #include "daemon/recorder/server.h"
 
+#include <errno.h>
 #include <glib-unix.h>
 #include <glib.h>
 #include <signal.h>
@@ -12,6 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
+
+#define FD_ARGUMENTS 3 // this program, the option and the socket
 
 static void end_loop(void *context)
 {
@@ -27,23 +31,21 @@ static gboolean on_signal(gpointer loop)
 // The socket to use; -1: none is named.
 static int find_socket(int argc, char **argv)
 {
-    if (argc == 3 && strcmp(argv[1], "--fd") == 0) {
+    if (argc >= FD_ARGUMENTS && strcmp(argv[1], "--fd") == 0)
         return atoi(argv[2]);
-    }
     return argc == 1 && sd_listen_fds(1) == 1 ? SD_LISTEN_FDS_START : -1;
 }
 
-static void confine(void)
+// It keeps its connections and makes no other, so edged's control socket is out of its reach.
+static void confine(const char *const *hidden)
 {
-    int r = confine_memory();
+    int r = confine_first(hidden, NULL, 0);
 
-    if (r) {
+    if (r)
         log_debug("landlock: %s, going on without it", strerror(-r));
-    }
-    r = confine_calls(&(struct confinement){.network = false, .programs = false});
-    if (r) {
+    r = confine_calls(&(struct confinement){.no_connect = true});
+    if (r)
         log_warning("seccomp: %s, going on without the filter of system calls", strerror(-r));
-    }
 }
 
 int main(int argc, char **argv)
@@ -57,16 +59,24 @@ int main(int argc, char **argv)
         return 0;
     }
     int fd = find_socket(argc, argv);
+    // Other processes of edged would reach the clips by /proc.
+    if (!confine_landlock_version())
+        confine_memory();
     log_set_program("edged-recorder");
+    crash_watch("edged-recorder");
     if (fd < 0) {
-        fprintf(stderr, "edged-recorder is started by systemd or by edged; allowed: --fd FD\n");
+        fprintf(stderr, "edged-recorder is started by systemd or by edged; allowed: --fd FD "
+                        "[FOLDER [HIDDEN-FILE]...]\n");
         return 2;
     }
     // Ctrl-C on a terminal reaches the front as well, which hangs up.
     signal(SIGINT, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     umask(0027);
-    confine();
+    // The folder is made while all is allowed; the link names it once more.
+    if (argc > FD_ARGUMENTS && g_mkdir_with_parents(argv[FD_ARGUMENTS], 0750) < 0)
+        log_debug("%s: %s", argv[FD_ARGUMENTS], strerror(errno));
+    confine(argc > FD_ARGUMENTS ? (const char *const *)argv + FD_ARGUMENTS + 1 : NULL);
     loop = g_main_loop_new(NULL, FALSE);
     g_unix_signal_add(SIGTERM, on_signal, loop);
     int r = recorder_server_new(fd, end_loop, loop, &error, &server);

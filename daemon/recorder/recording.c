@@ -91,9 +91,8 @@ bool recording_read_name(const char *day, const char *name, struct recording *re
     recording.is_always = strcmp(kind, "always") == 0;
     // Numbers can be written in several ways, of which this is the recorder's.
     recording_file_name(&recording, *ret_file, again);
-    if (strcmp(name, again) != 0 || !is_id(recording.id)) {
+    if (strcmp(name, again) != 0 || !is_id(recording.id))
         return false;
-    }
     recording_day(&recording, again);
     *ret_recording = recording;
     return strcmp(day, again) == 0;
@@ -104,6 +103,16 @@ bool recording_is_same(const struct recording *a, const struct recording *b)
     return a->id == b->id && a->is_always == b->is_always &&
            a->start_wall_ns / NS_PER_MS == b->start_wall_ns / NS_PER_MS &&
            strcmp(a->camera, b->camera) == 0 && strcmp(a->view, b->view) == 0;
+}
+
+void recording_date(struct recording *recording, int64_t wall_offset_ns)
+{
+    int64_t shift_ns = wall_offset_ns - recording->wall_offset_ns;
+
+    recording->start_wall_ns += shift_ns;
+    recording->end_wall_ns += shift_ns;
+    recording->asked_wall_ns += recording->asked_wall_ns ? shift_ns : 0;
+    recording->wall_offset_ns = wall_offset_ns;
 }
 
 void recording_add_region(struct recording *recording, const char *region)
@@ -119,103 +128,204 @@ void recording_add_region(struct recording *recording, const char *region)
     recording->regions = g_intern_string(all);
 }
 
-// One format to write and to read. Of the words after `view`, "true" and "false" are those allowed.
-#define LINE_FORMAT(number, signed_number, name, word, share)                                      \
-    "{\"id\":" number ",\"camera\":\"" name "\",\"view\":\"" name "\",\"always\":" word            \
-    ",\"triggered\":" word ",\"dated\":" word ",\"event\":" number ",\"start_ns\":" signed_number  \
-    ",\"end_ns\":" signed_number ",\"asked_ns\":" signed_number ",\"bytes\":" number               \
-    ",\"gap_ns\":" number ",\"peak\":" share ",\"regions\":["
+// Facts
+// ---------------------------------------------------------------------
 
-static const char *flag_word(bool flag)
+#define FACT(form, member, kind, is_nullable, line, ...)                                           \
+    {CLIP_##kind,                                                                                  \
+     is_nullable,                                                                                  \
+     line,                                                                                         \
+     offsetof(struct recording, member),                                                           \
+     offsetof(struct record_clip, member),                                                         \
+     sizeof((struct record_clip *)0)->member},
+static const struct fact {
+    enum clip_fact_kind kind;
+    bool is_nullable;
+    const char *name;    // in a line; NULL: there it is not
+    size_t offset;       // in struct recording
+    size_t place, bytes; // in struct record_clip
+} facts[] = {CLIP_FACTS(FACT, FACT)};
+
+static bool is_text(const struct fact *fact)
 {
-    return flag ? "true" : "false";
+    return fact->kind == CLIP_NAME || fact->kind == CLIP_NAMES;
+}
+
+// Of a fact that is text.
+static const char *text_of(const struct fact *fact, const struct recording *recording)
+{
+    const char *text = *(const char *const *)((const char *)recording + fact->offset);
+
+    return text ? text : "";
+}
+
+static bool is_null(const struct fact *fact, const struct recording *recording)
+{
+    const void *value = (const char *)recording + fact->offset;
+
+    return fact->is_nullable &&
+           (is_text(fact) ? !*text_of(fact, recording) : !*(const uint64_t *)value);
+}
+
+static void write_names(GString *line, const char *text)
+{
+    g_auto(GStrv) names = g_strsplit(text, "/", -1);
+    g_autofree char *list = g_strjoinv("\",\"", names);
+
+    g_string_append_printf(line, *text ? "[\"%s\"]" : "[]", list);
+}
+
+// Names have letters, digits, '-' and '_' alone.
+static void write_value(GString *line, const struct fact *fact, const struct recording *recording)
+{
+    const void *value = (const char *)recording + fact->offset;
+
+    if (fact->kind == CLIP_TIME)
+        g_string_append_printf(line, "%" PRId64, *(const int64_t *)value);
+    else if (fact->kind == CLIP_SHARE)
+        g_string_append_printf(line, "%.6f", (double)*(const float *)value);
+    else if (fact->kind == CLIP_FLAG)
+        g_string_append(line, *(const uint8_t *)value ? "true" : "false");
+    else if (fact->kind == CLIP_NAME)
+        g_string_append_printf(line, "\"%s\"", text_of(fact, recording));
+    else if (fact->kind == CLIP_NAMES)
+        write_names(line, text_of(fact, recording));
+    else
+        g_string_append_printf(line, "%" PRIu64, *(const uint64_t *)value);
+}
+
+// Between a fact and the next one. Behind `regions` a second object begins, in which null is left
+// out: an edged from before there were more facts takes the first for the whole line.
+static const char *separator(const struct fact *before)
+{
+    return before->kind == CLIP_NAMES ? "}{" : ",";
 }
 
 char *recording_line(const struct recording *recording)
 {
-    g_auto(GStrv) regions = g_strsplit(recording->regions, "/", -1);
-    g_autofree char *list = g_strjoinv("\",\"", regions);
-    const char *quote = recording->regions[0] ? "\"" : "";
+    GString *line = g_string_sized_new(512);
+    const char *between = "{";
+    bool is_appended = false;
 
-    // Names have letters, digits, '-' and '_' alone.
-    return g_strdup_printf(
-        LINE_FORMAT("%" PRIu64, "%" PRId64, "%s", "%s", "%.6f") "%s%s%s]}", recording->id,
-        recording->camera, recording->view, flag_word(recording->is_always),
-        flag_word(recording->is_triggered), flag_word(recording->is_dated), recording->event,
-        recording->start_wall_ns, recording->end_wall_ns, recording->asked_wall_ns,
-        recording->bytes, recording->gap_ns, (double)recording->peak, quote, list, quote);
+    for (size_t i = 0; i < ARRAY_LENGTH(facts); i++) {
+        if (facts[i].name && !(is_appended && is_null(&facts[i], recording))) {
+            g_string_append_printf(line, "%s\"%s\":", between, facts[i].name);
+            write_value(line, &facts[i], recording);
+            between = separator(&facts[i]);
+        }
+        is_appended = is_appended || facts[i].kind == CLIP_NAMES;
+    }
+    return g_string_free(g_string_append_c(line, '}'), FALSE);
 }
 
-// Reads `"door","yard"]}`.
-static bool read_regions(const char *text, struct recording *recording)
+// Reads `"front"`. Returns the rest, as the others do; NULL: it is none.
+static const char *read_name(const char *text, const char **ret_name)
 {
     char name[RECORD_NAME_SIZE];
     int length = 0; // stays 0 if the second quote is missing
 
-    recording->regions = "";
-    while (sscanf(text, "\"%39[^\"]\"%n", name, &length) == 1 && length &&
-           schema_name_rule.accepts(name)) {
-        recording_add_region(recording, name);
-        text += length;
-        text += *text == ',';
-        length = 0;
+    if (sscanf(text, "\"%39[^\"]\"%n", name, &length) != 1 || !length ||
+        !schema_name_rule.accepts(name)) {
+        return NULL;
     }
-    return g_str_has_prefix(text, "]}");
+    *ret_name = g_intern_string(name);
+    return text + length;
+}
+
+// Reads `["door","yard"]`.
+static const char *read_names(const char *text, struct recording *recording)
+{
+    const char *name, *end = *text == '[' ? text + 1 : NULL;
+
+    recording->regions = "";
+    while (end && *end == '"') {
+        end = read_name(end, &name);
+        if (end) {
+            recording_add_region(recording, name);
+            end += *end == ',';
+        }
+    }
+    return end && *end == ']' ? end + 1 : NULL;
+}
+
+static const char *read_flag(const char *text, uint8_t *ret_flag)
+{
+    *ret_flag = g_str_has_prefix(text, "true");
+    return *ret_flag                         ? text + strlen("true")
+           : g_str_has_prefix(text, "false") ? text + strlen("false")
+                                             : NULL;
+}
+
+static const char *read_number(const char *text, enum clip_fact_kind kind, void *value)
+{
+    char *end;
+
+    if (!g_ascii_isdigit(text[kind == CLIP_TIME && *text == '-']))
+        return NULL;
+    if (kind == CLIP_TIME)
+        *(int64_t *)value = g_ascii_strtoll(text, &end, 10);
+    else if (kind == CLIP_SHARE)
+        *(float *)value = (float)g_ascii_strtod(text, &end);
+    else
+        *(uint64_t *)value = g_ascii_strtoull(text, &end, 10);
+    return end;
+}
+
+// Reads `,"event":4`, with *between in place of the comma; a nullable fact may be missing.
+static const char *read_fact(const char *text, const struct fact *fact, const char **between,
+                             struct recording *recording)
+{
+    void *value = (char *)recording + fact->offset;
+    char name[RECORD_NAME_SIZE];
+    int length = snprintf(name, sizeof name, "%s\"%s\":", *between, fact->name);
+
+    if (strncmp(text, name, (size_t)length) != 0)
+        return fact->is_nullable ? text : NULL;
+    text += length;
+    *between = separator(fact);
+    return fact->kind == CLIP_NAME    ? read_name(text, value)
+           : fact->kind == CLIP_NAMES ? read_names(text, recording)
+           : fact->kind == CLIP_FLAG  ? read_flag(text, value)
+                                      : read_number(text, fact->kind, value);
 }
 
 bool recording_read_line(const char *line, struct recording *ret_recording)
 {
-    char camera[RECORD_NAME_SIZE], view[RECORD_NAME_SIZE], always[8], triggered[8], dated[8];
     struct recording recording = {0};
-    int length = 0;
+    const char *rest = line, *between = "{";
 
-    if (sscanf(line, LINE_FORMAT("%" SCNu64, "%" SCNd64, "%39[^\"]", "%7[a-z]", "%f") "%n",
-               &recording.id, camera, view, always, triggered, dated, &recording.event,
-               &recording.start_wall_ns, &recording.end_wall_ns, &recording.asked_wall_ns,
-               &recording.bytes, &recording.gap_ns, &recording.peak, &length) != 13 ||
-        !length || !is_id(recording.id) || !schema_name_rule.accepts(camera) ||
-        !schema_name_rule.accepts(view) || recording.end_wall_ns < recording.start_wall_ns ||
-        recording.start_wall_ns < 0 || !(recording.peak >= 0 && recording.peak <= 1) ||
-        !read_regions(line + length, &recording)) {
+    for (size_t i = 0; i < ARRAY_LENGTH(facts) && rest; i++) {
+        if (facts[i].name)
+            rest = read_fact(rest, &facts[i], &between, &recording);
+    }
+    // The facts that a later edged has appended have no braces.
+    if (rest && g_str_has_prefix(rest, between)) {
+        rest += strlen(between);
+        rest += strcspn(rest, "{}");
+    }
+    if (!rest || *rest != '}' || !is_id(recording.id) ||
+        recording.end_wall_ns < recording.start_wall_ns || recording.start_wall_ns < 0 ||
+        !(recording.peak >= 0 && recording.peak <= 1)) {
         return false;
     }
-    recording.camera = g_intern_string(camera);
-    recording.view = g_intern_string(view);
-    recording.is_always = strcmp(always, "true") == 0;
-    recording.is_triggered = strcmp(triggered, "true") == 0;
-    recording.is_dated = strcmp(dated, "true") == 0;
     *ret_recording = recording;
     return true;
 }
 
 uint64_t recording_stored_bytes(const struct recording *recording)
 {
-    return recording->bytes + recording->picture_bytes;
+    return recording->bytes - recording->hole_bytes + recording->picture_bytes;
 }
 
 void recording_fill(const struct recording *recording, struct record_clip *ret_clip)
 {
-    g_auto(GStrv) regions = g_strsplit(recording->regions, "/", -1);
+    memset(ret_clip, 0, sizeof *ret_clip);
+    for (const struct fact *fact = facts; fact < facts + ARRAY_LENGTH(facts); fact++) {
+        char *place = (char *)ret_clip + fact->place;
 
-    *ret_clip = (struct record_clip){
-        .id = recording->id,
-        .event = recording->event,
-        .start_wall_ns = recording->start_wall_ns,
-        .end_wall_ns = recording->end_wall_ns,
-        .asked_wall_ns = recording->asked_wall_ns,
-        .bytes = recording->bytes,
-        .gap_ns = recording->gap_ns,
-        .peak = recording->peak,
-        .is_open = recording->is_open,
-        .is_kept = recording->is_kept,
-        .is_always = recording->is_always,
-        .is_triggered = recording->is_triggered,
-        .has_picture = recording->picture_bytes > 0,
-    };
-    g_strlcpy(ret_clip->camera, recording->camera, sizeof ret_clip->camera);
-    g_strlcpy(ret_clip->view, recording->view, sizeof ret_clip->view);
-    for (; regions[ret_clip->region_count]; ret_clip->region_count++) {
-        g_strlcpy(ret_clip->regions[ret_clip->region_count], regions[ret_clip->region_count],
-                  RECORD_NAME_SIZE);
+        if (is_text(fact))
+            g_strlcpy(place, text_of(fact, recording), fact->bytes);
+        else
+            memcpy(place, (const char *)recording + fact->offset, fact->bytes);
     }
 }

@@ -7,8 +7,8 @@
 //   camera/view/2026-11-27/081503.120Z-event-17.jpg        its picture
 //
 // The place follows from the names, the beginning, the kind and the id, so it is never stored. All
-// other facts are in a line of JSON. The index has that line; so does the file itself, in case the
-// index is lost.
+// other facts are in a line of JSON (daemon/link/clip_facts.h). The index has that line; so does
+// the file itself, in case the index is lost.
 #pragma once
 
 #include "daemon/link/record.h"
@@ -21,18 +21,22 @@
 #define RECORDING_DAY_SIZE 16
 #define RECORDING_FILE_SIZE 64
 
+#define RECORDING_VALUE(type, member, ...) type member;
+#define RECORDING_TEXT(size, member, ...) const char *member; // interned
 struct recording {
-    uint64_t id, event; // as in struct record_clip
-    int64_t start_wall_ns, end_wall_ns, asked_wall_ns;
-    uint64_t bytes, picture_bytes; // of the video; of the picture, 0: it has none
-    uint64_t gap_ns;
-    float peak; // the largest share of a region that moved, 0..1
-    bool is_open, is_kept, is_always, is_triggered;
-    bool is_dated;             // the clock could be trusted when it began
-    bool is_closing;           // it is open, and is being finished
-    bool is_leaving;           // it is being deleted
-    const char *camera, *view; // interned, as the next one
-    const char *regions;       // their names, with '/' in between; ""
+    // `is_kept` is so on the disk. `is_dated`: the clock could be trusted when it began, or has
+    // corrected it. `picture_bytes` 0: it has no picture. `regions`: "" or NULL: none.
+    CLIP_FACTS(RECORDING_VALUE, RECORDING_TEXT)
+    uint64_t hole_bytes; // of `bytes`, those that take no room on the disk
+    bool is_named_kept;  // once all changes of it that wait for the disk are done
+    bool is_closing;     // it is open, and is being finished
+    bool is_leaving;     // it is being deleted
+    bool is_stuck;       // it could not be deleted
+    // The clock of day that named it, less the time since boot; 0: it began before this process
+    // did.
+    int64_t wall_offset_ns;
+    // Its beginning as its files are still named, while they are being renamed; 0: they are not.
+    int64_t renamed_from_ns;
 };
 
 enum recording_file { RECORDING_VIDEO, RECORDING_PART, RECORDING_PICTURE, RECORDING_PICTURE_PART };
@@ -49,16 +53,20 @@ bool recording_read_name(const char *day, const char *name, struct recording *re
 // Whether both are the same clip, by their places.
 bool recording_is_same(const struct recording *a, const struct recording *b);
 
+// Sets all its times by another clock of day than the one that named it, with that
+// `wall_offset_ns`.
+void recording_date(struct recording *recording, int64_t wall_offset_ns);
+
 // Adds a region, unless it is there or there are RECORD_REGIONS_MAX.
 void recording_add_region(struct recording *recording, const char *region);
 
 // Its line of JSON, without a newline. The caller g_free()s it.
 char *recording_line(const struct recording *recording);
-// Reads such a line, whatever follows it. False: it is none, or has a name that no configuration
-// allows.
+// Reads such a line, whatever follows it or the facts that are known. False: it is none, lacks a
+// fact, or has a name that no configuration allows.
 bool recording_read_line(const char *line, struct recording *ret_recording);
 
-// The bytes of its files, which count against storage.max_size.
+// The bytes that its files take on the disk, which count against storage.max_size.
 uint64_t recording_stored_bytes(const struct recording *recording);
 
 void recording_fill(const struct recording *recording, struct record_clip *ret_clip);

@@ -6,6 +6,7 @@
 #include "daemon/link/link.h"
 #include "daemon/recorder/footage.h"
 
+#include <errno.h>
 #include <glib-unix.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,7 +14,6 @@
 
 // All bytes that were asked for, and a list.
 #define QUEUE_BYTES (RECORD_READS_MAX * (RECORD_BYTES_MAX + 4096u) + (4u << 20))
-#define ANSWER_NS (4 * NS_PER_S) // the front waits a second longer
 
 // A question that waits for the disk. The archive knows it by its ticket, because another front
 // begins again with the numbers of its requests.
@@ -46,9 +46,8 @@ static gboolean on_writable(gint fd, GIOCondition condition, gpointer data)
 
     (void)fd;
     (void)condition;
-    if (link_flush(server->link) == 0 && link_wants_write(server->link)) {
+    if (link_flush(server->link) == 0 && link_wants_write(server->link))
         return G_SOURCE_CONTINUE;
-    }
     server->write_watch = 0;
     return G_SOURCE_REMOVE;
 }
@@ -57,9 +56,8 @@ static gboolean on_writable(gint fd, GIOCondition condition, gpointer data)
 static void send_pieces(struct recorder_server *server, enum link_type type,
                         const struct iovec *pieces, int count)
 {
-    if (!server->link) {
+    if (!server->link)
         return;
-    }
     link_send(server->link, type, 0, pieces, count);
     if (!server->write_watch && link_wants_write(server->link)) {
         server->write_watch =
@@ -96,7 +94,10 @@ static void send_done(struct recorder_server *server, uint32_t request, int resu
     struct record_done done = {.request = request, .error = result, .id = id};
 
     if (result < 0) {
-        g_strlcpy(done.sentence, strerror(-result), sizeof done.sentence);
+        g_strlcpy(done.sentence,
+                  result == -EEXIST ? "another file has the name that the clip would get"
+                                    : strerror(-result),
+                  sizeof done.sentence);
     }
     send_message(server, RECORD_DONE, &done, sizeof done);
 }
@@ -127,7 +128,7 @@ static uint32_t wait_for(struct recorder_server *server, uint32_t request, uint6
         .request = request,
         .id = id,
         .is_read = is_read,
-        .until_ns = clock_now_ns() + ANSWER_NS,
+        .until_ns = clock_now_ns() + FOOTAGE_ANSWER_NS,
     };
 
     g_array_append_val(server->waiting, waiting);
@@ -153,9 +154,8 @@ static void on_changed(void *context, uint32_t ticket, int result)
     struct recorder_server *server = context;
     struct waiting waiting;
 
-    if (stop_waiting(server, ticket, &waiting)) {
+    if (stop_waiting(server, ticket, &waiting))
         send_done(server, waiting.request, result, waiting.id);
-    }
 }
 
 static void on_read(void *context, uint32_t ticket, int result, const uint8_t *bytes, size_t size,
@@ -164,9 +164,8 @@ static void on_read(void *context, uint32_t ticket, int result, const uint8_t *b
     struct recorder_server *server = context;
     struct waiting waiting;
 
-    if (stop_waiting(server, ticket, &waiting)) {
+    if (stop_waiting(server, ticket, &waiting))
         send_bytes(server, waiting.request, result, bytes, size, total);
-    }
 }
 
 static void answer_late(struct recorder_server *server)
@@ -176,15 +175,13 @@ static void answer_late(struct recorder_server *server)
     for (guint i = 0; i < server->waiting->len; i++) {
         struct waiting *waiting = &g_array_index(server->waiting, struct waiting, i);
 
-        if (!waiting->until_ns || now_ns < waiting->until_ns) {
+        if (!waiting->until_ns || now_ns < waiting->until_ns)
             continue;
-        }
         waiting->until_ns = 0;
-        if (waiting->is_read) {
+        if (waiting->is_read)
             send_bytes(server, waiting->request, -ETIMEDOUT, NULL, 0, 0);
-        } else {
+        else
             send_done(server, waiting->request, -ETIMEDOUT, waiting->id);
-        }
     }
 }
 
@@ -210,11 +207,10 @@ static int take_storage(struct recorder_server *server, struct link_message *mes
 {
     const struct record_storage *storage = (const void *)message->payload;
 
-    if (!ends_in_nul(storage->path, sizeof storage->path) || storage->path[0] != '/') {
+    if (!ends_in_nul(storage->path, sizeof storage->path) || storage->path[0] != '/')
         return -EPROTO;
-    }
     if (!archive_configure(server->archive, storage)) {
-        log_notice("clips are to be kept in %s, ending to be started anew", storage->path);
+        log_notice("storage.path is now %s, restarting", storage->path);
         server->ended(server->context);
     }
     send_state(server);
@@ -238,9 +234,8 @@ static int take_track_end(struct recorder_server *server, struct link_message *m
 {
     struct footage *footage = footage_find(&server->pool, message->header.view);
 
-    if (footage) {
+    if (footage)
         footage_remove(&server->pool, footage);
-    }
     return 0;
 }
 
@@ -248,24 +243,29 @@ static int take_unit(struct recorder_server *server, struct link_message *messag
 {
     struct footage *footage = footage_find(&server->pool, message->header.view);
 
-    if (footage) {
+    if (footage)
         footage_take(footage, TAKE(message->payload), message->header.size);
-    }
     return 0;
 }
 
-static int take_event(struct recorder_server *server, struct link_message *message)
+static int take_wanted(struct recorder_server *server, struct link_message *message)
 {
     struct footage *footage = footage_find(&server->pool, message->header.view);
-    const struct record_event *event = (const void *)message->payload;
+    const struct record_wanted *wanted = (const void *)message->payload;
 
-    if (!ends_in_nul(event->region, sizeof event->region) ||
-        !schema_name_rule.accepts(event->region) || !(event->peak >= 0 && event->peak <= 1)) {
+    if (wanted->region_count > RECORD_REGIONS_MAX)
         return -EPROTO;
+    for (uint32_t i = 0; i < wanted->region_count; i++) {
+        const struct record_motion *motion = &wanted->regions[i];
+
+        if (!ends_in_nul(motion->region, sizeof motion->region) ||
+            !schema_name_rule.accepts(motion->region) ||
+            !(motion->peak >= 0 && motion->peak <= 1)) {
+            return -EPROTO;
+        }
     }
-    if (footage) {
-        footage_take_event(footage, event);
-    }
+    if (footage)
+        footage_want(footage, wanted);
     return 0;
 }
 
@@ -286,16 +286,10 @@ static int take_trigger(struct recorder_server *server, struct link_message *mes
 {
     struct footage *footage = footage_find(&server->pool, message->header.view);
     const struct record_trigger *trigger = (const void *)message->payload;
-    uint64_t id;
+    uint64_t id = 0;
+    int r = footage ? footage_trigger(footage, trigger, &id) : -ENOENT;
 
-    if (!footage) {
-        send_done(server, trigger->request, -ENOENT, 0);
-    } else if (trigger->action == RECORD_STOP) {
-        send_done(server, trigger->request, 0, footage_stop(footage));
-    } else {
-        id = footage_start(footage, trigger->duration_ns);
-        send_done(server, trigger->request, id ? 0 : -EAGAIN, id);
-    }
+    send_done(server, trigger->request, r, id);
     return 0;
 }
 
@@ -307,9 +301,8 @@ static void send_clips(struct recorder_server *server, uint32_t request, const G
     do {
         struct record_clips head = {.request = request};
 
-        for (; head.count < RECORD_CLIPS_MAX && at < found->len; head.count++, at++) {
+        for (; head.count < RECORD_CLIPS_MAX && at < found->len; head.count++, at++)
             recording_fill(found->pdata[at], &clips[head.count]);
-        }
         head.more = at < found->len;
         const struct iovec pieces[] = {{&head, sizeof head}, {clips, head.count * sizeof *clips}};
         send_pieces(server, RECORD_CLIPS, pieces, head.count ? 2 : 1);
@@ -320,9 +313,8 @@ static int take_list(struct recorder_server *server, struct link_message *messag
 {
     const struct record_list *question = (const void *)message->payload;
 
-    if (!ends_in_nul(question->camera, sizeof question->camera)) {
+    if (!ends_in_nul(question->camera, sizeof question->camera))
         return -EPROTO;
-    }
     g_autoptr(GPtrArray) found = library_list(archive_library(server->archive), question);
     send_clips(server, question->request, found);
     return 0;
@@ -335,9 +327,8 @@ static int take_find(struct recorder_server *server, struct link_message *messag
         library_find(archive_library(server->archive), question->id);
     g_autoptr(GPtrArray) found = g_ptr_array_new();
 
-    if (recording) {
+    if (recording)
         g_ptr_array_add(found, (gpointer)recording);
-    }
     send_clips(server, question->request, found);
     return 0;
 }
@@ -346,9 +337,8 @@ static unsigned reads_waiting(const struct recorder_server *server)
 {
     unsigned count = 0;
 
-    for (guint i = 0; i < server->waiting->len; i++) {
+    for (guint i = 0; i < server->waiting->len; i++)
         count += g_array_index(server->waiting, struct waiting, i).is_read;
-    }
     return count;
 }
 
@@ -356,9 +346,8 @@ static int take_read(struct recorder_server *server, struct link_message *messag
 {
     const struct record_read *question = (const void *)message->payload;
 
-    if (question->size == 0 || question->size > RECORD_BYTES_MAX || question->part > RECORD_STILL) {
+    if (question->size == 0 || question->size > RECORD_BYTES_MAX || question->part > RECORD_STILL)
         return -EPROTO;
-    }
     if (reads_waiting(server) >= RECORD_READS_MAX) {
         send_bytes(server, question->request, -EBUSY, NULL, 0, 0);
     } else {
@@ -373,9 +362,8 @@ static int take_change(struct recorder_server *server, struct link_message *mess
 {
     const struct record_change *question = (const void *)message->payload;
 
-    if (question->action < RECORD_KEEP || question->action > RECORD_DELETE) {
+    if (question->action < RECORD_KEEP || question->action > RECORD_DELETE)
         return -EPROTO;
-    }
     uint32_t ticket = wait_for(server, question->request, question->id, false);
     archive_change(server->archive, question->id, question->action, ticket, on_changed, server);
     return 0;
@@ -405,7 +393,7 @@ static const struct handler handlers[LINK_TYPE_COUNT] = {
     [RECORD_TRACK] = {take_track, sizeof(struct record_track), false, false},
     [RECORD_TRACK_END] = {take_track_end, 0, false, false},
     [RECORD_UNIT] = {take_unit, sizeof(struct record_unit), true, false},
-    [RECORD_EVENT] = {take_event, sizeof(struct record_event), false, false},
+    [RECORD_WANTED] = {take_wanted, sizeof(struct record_wanted), false, false},
     [RECORD_PICTURE] = {take_picture, sizeof(struct record_picture), true, false},
     [RECORD_TRIGGER] = {take_trigger, sizeof(struct record_trigger), false, true},
     [RECORD_LIST] = {take_list, sizeof(struct record_list), false, true},
@@ -452,9 +440,8 @@ static void disconnect(struct recorder_server *server)
     clear_source(&server->write_watch);
     link_free(TAKE(server->link));
     server->greeted = false;
-    for (guint i = 0; i < server->waiting->len; i++) {
+    for (guint i = 0; i < server->waiting->len; i++)
         g_array_index(server->waiting, struct waiting, i).until_ns = 0;
-    }
     footage_pool_disconnect(&server->pool);
 }
 
@@ -465,17 +452,14 @@ static gboolean on_readable(gint fd, GIOCondition condition, gpointer data)
     (void)fd;
     (void)condition;
     int r = link_receive(server->link, on_message, server);
-    if (r == 0) {
+    if (r == 0)
         return G_SOURCE_CONTINUE;
-    }
-    if (r != -EPIPE) {
+    if (r != -EPIPE)
         log_error("the front sent what is no message, hanging up");
-    }
     server->read_watch = 0;
     disconnect(server);
-    if (server->listener < 0) {
+    if (server->listener < 0)
         server->ended(server->context);
-    }
     return G_SOURCE_REMOVE;
 }
 
@@ -500,16 +484,13 @@ static gboolean on_connection(gint listener, GIOCondition condition, gpointer da
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 
     (void)condition;
-    if (fd < 0) {
+    if (fd < 0)
         return G_SOURCE_CONTINUE;
-    }
-    if (server->link) {
+    if (server->link)
         disconnect(server);
-    }
     int r = connect_front(server, fd);
-    if (r < 0) {
+    if (r < 0)
         log_error("a front that connected: %s", strerror(-r));
-    }
     return G_SOURCE_CONTINUE;
 }
 
@@ -532,7 +513,15 @@ static void give_up_clips(void *context)
     footage_pool_give_up_clips(&server->pool);
 }
 
+static void give_up_clip(void *context, uint64_t id)
+{
+    struct recorder_server *server = context;
+
+    footage_pool_give_up_clip(&server->pool, id);
+}
+
 static const struct archive_events archive_events = {
+    .lost = give_up_clip,
     .stopped = give_up_clips,
     .state = send_state,
     .clip = send_clip,
@@ -558,11 +547,10 @@ int recorder_server_new(int fd, void (*ended)(void *context), void *context, str
     server->archive = archive_new(&archive_events, server);
     footage_pool_init(&server->pool, server->archive);
     server->listener = is_listening(fd) ? fd : -1;
-    if (server->listener >= 0) {
+    if (server->listener >= 0)
         server->accept_watch = g_unix_fd_add(fd, G_IO_IN, on_connection, server);
-    } else {
+    else
         r = connect_front(server, fd);
-    }
     if (r < 0) {
         recorder_server_free(server);
         return error_set(error, r, "the socket %d: %s", fd, strerror(-r));
@@ -572,11 +560,12 @@ int recorder_server_new(int fd, void (*ended)(void *context), void *context, str
     return 0;
 }
 
+// Stops serving first; then ends the clips, which gives the archive its last jobs; then waits for
+// those. A disk that fails meanwhile finds no view that it could be told to.
 void recorder_server_free(struct recorder_server *server)
 {
-    if (!server) {
+    if (!server)
         return;
-    }
     clear_source(&server->accept_watch);
     clear_source(&server->tick_timer);
     disconnect(server);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <glib.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -20,14 +21,15 @@ struct storage {
     int folder;
 };
 
+static atomic_uint_fast64_t syncs;
+
 int storage_write(int fd, const uint8_t *bytes, size_t size, uint64_t offset)
 {
     while (size > 0) {
         ssize_t written = pwrite(fd, bytes, size, (off_t)offset);
 
-        if (written < 0 && errno != EINTR) {
+        if (written < 0 && errno != EINTR)
             return -errno;
-        }
         if (written > 0) {
             bytes += written;
             size -= (size_t)written;
@@ -35,6 +37,17 @@ int storage_write(int fd, const uint8_t *bytes, size_t size, uint64_t offset)
         }
     }
     return 0;
+}
+
+int storage_sync(int fd)
+{
+    syncs++;
+    return fdatasync(fd) < 0 ? -errno : 0;
+}
+
+uint64_t storage_syncs(void)
+{
+    return syncs;
 }
 
 int storage_create(int folder, const char *name)
@@ -50,15 +63,17 @@ static int try_to_write(int folder)
     static const uint8_t bytes[TRIAL_SIZE];
     _cleanup_(cleanup_close) int fd = storage_create(folder, TRIAL_FILE);
 
-    if (fd < 0) {
+    if (fd < 0)
         return fd;
-    }
     int r = storage_write(fd, bytes, sizeof bytes, 0);
-    if (r == 0 && fsync(fd) < 0) {
-        r = -errno;
-    }
+    r = r ? r : storage_sync(fd);
     unlinkat(folder, TRIAL_FILE, 0);
     return r;
+}
+
+int storage_try(const struct storage *storage)
+{
+    return try_to_write(storage->folder);
 }
 
 int storage_open(const char *path, struct error *error, bool *ret_is_full,
@@ -68,17 +83,14 @@ int storage_open(const char *path, struct error *error, bool *ret_is_full,
     struct storage *storage;
     int r;
 
-    if (mkdir(path, 0750) < 0 && errno != EEXIST) {
+    if (mkdir(path, 0750) < 0 && errno != EEXIST)
         return error_set(error, -errno, "cannot make the folder %s: %s", path, strerror(errno));
-    }
     folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) {
+    if (folder < 0)
         return error_set(error, -errno, "cannot open the folder %s: %s", path, strerror(errno));
-    }
     r = try_to_write(folder);
-    if (r < 0 && r != -ENOSPC) {
-        return error_set(error, r, "cannot write to %s: %s", path, strerror(-r));
-    }
+    if (r < 0 && r != -ENOSPC)
+        return error_set(error, r, "cannot write %s/" TRIAL_FILE ": %s", path, strerror(-r));
     storage = g_new0(struct storage, 1);
     storage->references = 1;
     storage->folder = TAKE_FD(folder);
@@ -110,9 +122,8 @@ int storage_space(const struct storage *storage, uint64_t *ret_free, uint64_t *r
 {
     struct statvfs about;
 
-    if (fstatvfs(storage->folder, &about) < 0) {
+    if (fstatvfs(storage->folder, &about) < 0)
         return -errno;
-    }
     *ret_free = (uint64_t)about.f_bavail * about.f_frsize;
     *ret_total = (uint64_t)about.f_blocks * about.f_frsize;
     return 0;
@@ -122,12 +133,11 @@ int storage_space(const struct storage *storage, uint64_t *ret_free, uint64_t *r
 // in it is. Takes a `parent` that is an error.
 static int open_folder(int parent, const char *name, bool make)
 {
-    if (parent < 0) {
+    if (parent < 0)
         return parent;
-    }
-    if (make && mkdirat(parent, name, 0750) == 0 && fsync(parent) < 0) {
-        return -errno;
-    }
+    int r = make && mkdirat(parent, name, 0750) == 0 ? storage_sync(parent) : 0;
+    if (r < 0)
+        return r;
     int fd = openat(parent, name, FOLDER_FLAGS);
     return fd < 0 ? -errno : fd;
 }
@@ -149,16 +159,15 @@ int storage_open_file(const struct storage *storage, const struct recording *rec
     _cleanup_(cleanup_close) int day = open_day(storage, recording, flags & O_CREAT);
     char name[RECORDING_FILE_SIZE];
 
-    if (day < 0) {
+    if (day < 0)
         return day;
-    }
     recording_file_name(recording, file, name);
     int fd = openat(day, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0640);
     return fd < 0 ? -errno : fd;
 }
 
-int storage_open_to_read(const struct storage *storage, const struct recording *recording,
-                         enum recording_file file)
+static int open_by_any_name(const struct storage *storage, const struct recording *recording,
+                            enum recording_file file)
 {
     struct recording named = *recording;
     int fd = storage_open_file(storage, recording, file, O_RDONLY);
@@ -167,6 +176,20 @@ int storage_open_to_read(const struct storage *storage, const struct recording *
     for (unsigned i = 0; file == RECORDING_VIDEO && fd == -ENOENT && i < 8; i++) {
         named.is_kept = i & 1;
         fd = storage_open_file(storage, &named, i & 2 ? RECORDING_PART : RECORDING_VIDEO, O_RDONLY);
+    }
+    return fd;
+}
+
+int storage_open_to_read(const struct storage *storage, const struct recording *recording,
+                         enum recording_file file)
+{
+    struct recording before = *recording;
+    int fd = open_by_any_name(storage, recording, file);
+
+    if (fd == -ENOENT && recording->renamed_from_ns) {
+        before.start_wall_ns = recording->renamed_from_ns;
+        fd = open_by_any_name(storage, &before, file);
+        fd = fd == -ENOENT ? open_by_any_name(storage, recording, file) : fd;
     }
     return fd;
 }
@@ -181,20 +204,24 @@ static int rename_file(const struct storage *storage, const struct recording *fr
                        enum recording_file from_file, const struct recording *to,
                        enum recording_file to_file)
 {
-    _cleanup_(cleanup_close) int day = open_day(storage, from, false);
+    bool moves = from->start_wall_ns != to->start_wall_ns;
+    _cleanup_(cleanup_close) int old_day = open_day(storage, from, false),
+                                 new_day = open_day(storage, to, moves);
     char old_name[RECORDING_FILE_SIZE], new_name[RECORDING_FILE_SIZE];
     struct stat about;
 
-    if (day < 0) {
-        return day;
-    }
+    if (old_day < 0 || new_day < 0)
+        return old_day < 0 ? old_day : new_day;
     recording_file_name(from, from_file, old_name);
     recording_file_name(to, to_file, new_name);
-    int r = checked(renameat(day, old_name, day, new_name));
-    if (r == -ENOENT && fstatat(day, new_name, &about, AT_SYMLINK_NOFOLLOW) == 0) {
-        r = 0; // it has that name already
-    }
-    return r ? r : checked(fsync(day));
+    bool has_old = fstatat(old_day, old_name, &about, AT_SYMLINK_NOFOLLOW) == 0;
+    bool has_new = fstatat(new_day, new_name, &about, AT_SYMLINK_NOFOLLOW) == 0;
+    if (has_new && (has_old || !S_ISREG(about.st_mode)))
+        return -EEXIST;
+    // If only the new name is there, the file has it already.
+    int r = has_new ? 0 : checked(renameat(old_day, old_name, new_day, new_name));
+    r = r ? r : storage_sync(new_day);
+    return r || !moves ? r : storage_sync(old_day);
 }
 
 int storage_publish(const struct storage *storage, const struct recording *recording)
@@ -215,25 +242,39 @@ int storage_keep(const struct storage *storage, const struct recording *recordin
 int storage_put_picture(const struct storage *storage, const struct recording *recording,
                         const uint8_t *jpeg, size_t size)
 {
-    _cleanup_(cleanup_close) int day = open_day(storage, recording, true), fd = -1;
+    _cleanup_(cleanup_close) int day = open_day(storage, recording, false), fd = -1;
     char name[RECORDING_FILE_SIZE], part[RECORDING_FILE_SIZE];
 
-    if (day < 0) {
+    if (day < 0)
         return day;
-    }
     recording_file_name(recording, RECORDING_PICTURE, name);
     recording_file_name(recording, RECORDING_PICTURE_PART, part);
     fd = storage_create(day, part);
-    if (fd < 0) {
+    if (fd < 0)
         return fd;
-    }
     int r = storage_write(fd, jpeg, size, 0);
-    r = r ? r : checked(fdatasync(fd));
+    r = r ? r : storage_sync(fd);
     r = r ? r : checked(renameat(day, part, day, name));
-    if (r < 0) {
+    if (r < 0)
         unlinkat(day, part, 0);
-    }
     return r;
+}
+
+int storage_set_aside(const struct storage *storage, const struct recording *recording)
+{
+    _cleanup_(cleanup_close) int day = open_day(storage, recording, false);
+    char name[RECORDING_FILE_SIZE], aside[RECORDING_FILE_SIZE + sizeof STORAGE_DAMAGED];
+    struct stat about;
+
+    if (day < 0)
+        return day;
+    recording_file_name(recording, RECORDING_PART, name);
+    snprintf(aside, sizeof aside, "%.*s" STORAGE_DAMAGED, (int)(strlen(name) - strlen(".part")),
+             name);
+    if (fstatat(day, aside, &about, AT_SYMLINK_NOFOLLOW) == 0)
+        return -EEXIST;
+    int r = checked(renameat(day, name, day, aside));
+    return r ? r : storage_sync(day);
 }
 
 // Deletes folders of a clip that are empty.
@@ -250,24 +291,38 @@ static void remove_folders(const struct storage *storage, const struct recording
     }
 }
 
+int storage_move(const struct storage *storage, const struct recording *from,
+                 const struct recording *to)
+{
+    int picture = rename_file(storage, from, RECORDING_PICTURE, to, RECORDING_PICTURE);
+
+    if (picture < 0 && picture != -ENOENT) // else it has none
+        return picture;
+    int r = rename_file(storage, from, RECORDING_VIDEO, to, RECORDING_VIDEO);
+    if (r < 0 && picture == 0)
+        rename_file(storage, to, RECORDING_PICTURE, from, RECORDING_PICTURE);
+    remove_folders(storage, r < 0 ? to : from);
+    return r;
+}
+
 int storage_remove(const struct storage *storage, const struct recording *recording)
 {
     _cleanup_(cleanup_close) int day = open_day(storage, recording, false);
     static const enum recording_file files[] = {RECORDING_PICTURE, RECORDING_PICTURE_PART,
                                                 RECORDING_VIDEO, RECORDING_PART};
     char name[RECORDING_FILE_SIZE];
+    int r = 0;
 
-    if (day < 0) {
-        return day == -ENOENT ? 0 : day;
-    }
+    if (day < 0)
+        return day == -ENOENT || day == -ENOTDIR ? 0 : day;
     for (size_t i = 0; i < ARRAY_LENGTH(files); i++) {
         recording_file_name(recording, files[i], name);
-        if (unlinkat(day, name, 0) < 0 && errno != ENOENT) {
-            return -errno;
-        }
+        if (unlinkat(day, name, 0) < 0 && errno != ENOENT && errno != EISDIR)
+            r = -errno;
     }
-    remove_folders(storage, recording);
-    return 0;
+    if (r == 0)
+        remove_folders(storage, recording);
+    return r;
 }
 
 // Calls `visit` for each name in a folder, which it closes. Takes an error.
@@ -285,12 +340,18 @@ static int each_name(int folder, int (*visit)(void *context, int folder, const c
                    : -EIO;
     }
     // cppcheck-suppress readdirCalled // nobody else reads this folder's stream
-    while (r >= 0 && (errno = 0, entry = readdir(names))) {
+    while (r >= 0 && (errno = 0, entry = readdir(names)))
         r = visit(context, folder, entry->d_name);
-    }
     r = r < 0 ? r : -errno;
     closedir(names);
     return r;
+}
+
+uint64_t storage_hole(const struct stat *about)
+{
+    uint64_t size = (uint64_t)about->st_size, taken = (uint64_t)about->st_blocks * 512;
+
+    return taken > 0 && taken < size ? size - taken : 0;
 }
 
 struct storage_walk {
@@ -306,14 +367,13 @@ static int visit_file(void *context, int folder, const char *name)
     enum recording_file file;
     struct stat about;
 
-    if (!recording_read_name(walk->day, name, &recording, &file)) {
+    if (!recording_read_name(walk->day, name, &recording, &file))
         return 0;
-    }
     if (file == RECORDING_VIDEO || file == RECORDING_PICTURE) {
-        if (fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(about.st_mode)) {
+        if (fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(about.st_mode))
             return 0;
-        }
         recording.bytes = (uint64_t)about.st_size;
+        recording.hole_bytes = storage_hole(&about);
     }
     recording.camera = walk->camera;
     recording.view = walk->view;

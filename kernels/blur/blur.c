@@ -40,9 +40,8 @@ SIMD_CLONES
 static void add_3(const uint8_t *restrict a, const uint8_t *restrict b, const uint8_t *restrict c,
                   size_t width, uint16_t *restrict sums)
 {
-    for (size_t x = 0; x < width; x++) {
+    for (size_t x = 0; x < width; x++)
         sums[x] = (uint16_t)(a[x] + 2 * b[x] + c[x]);
-    }
 }
 
 static void columns_3(const uint8_t *const *rows, size_t width, uint16_t *restrict sums)
@@ -53,9 +52,8 @@ static void columns_3(const uint8_t *const *rows, size_t width, uint16_t *restri
 SIMD_CLONES
 static void row_3(const uint16_t *restrict s, size_t width, uint8_t *restrict output)
 {
-    for (size_t x = 0; x < width; x++) {
+    for (size_t x = 0; x < width; x++)
         output[x] = (uint8_t)((uint16_t)(s[x - 1] + 2 * s[x] + s[x + 1] + 8) >> 4);
-    }
 }
 
 SIMD_CLONES
@@ -63,9 +61,8 @@ static void add_5(const uint8_t *restrict a, const uint8_t *restrict b, const ui
                   const uint8_t *restrict d, const uint8_t *restrict e, size_t width,
                   uint16_t *restrict sums)
 {
-    for (size_t x = 0; x < width; x++) {
+    for (size_t x = 0; x < width; x++)
         sums[x] = (uint16_t)(a[x] + e[x] + 4 * (b[x] + d[x]) + 6 * c[x]);
-    }
 }
 
 static void columns_5(const uint8_t *const *rows, size_t width, uint16_t *restrict sums)

@@ -59,9 +59,8 @@ template <int SIDE> struct binomial {
     {
         const uint32_t half = 0x00800080;
 
-        if (SIDE == 3) {
+        if (SIDE == 3)
             return (l[0].sums[k] + l[2].sums[k] + 2 * l[1].sums[k]) * 16 + half;
-        }
         return l[0].sums[k] + l[4].sums[k] + half + 4 * (l[1].sums[k] + l[3].sums[k]) +
                6 * l[2].sums[k];
     }
@@ -70,9 +69,8 @@ template <int SIDE> struct binomial {
                                                 uint32_t (&words)[WORDS])
     {
 #pragma unroll
-        for (int i = 0; i < WORDS; i++) {
+        for (int i = 0; i < WORDS; i++)
             words[i] = upper_bytes(column(l, 2 * i), column(l, 2 * i + 1));
-        }
     }
 };
 

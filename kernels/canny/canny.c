@@ -67,9 +67,8 @@ static uint32_t level_at(const uint32_t histogram[256], uint64_t index)
     uint64_t pixels = histogram[0];
     uint32_t level = 0;
 
-    while (pixels <= index) {
+    while (pixels <= index)
         pixels += histogram[++level];
-    }
     return level;
 }
 
@@ -78,9 +77,8 @@ struct suppress_limits canny_limits_by_median(const uint32_t histogram[256])
     uint64_t pixels = 0;
     uint32_t twice, low, high;
 
-    for (unsigned i = 0; i < 256; i++) {
+    for (unsigned i = 0; i < 256; i++)
         pixels += histogram[i];
-    }
     twice = level_at(histogram, (pixels - 1) / 2) + level_at(histogram, pixels / 2);
     low = 67 * twice / 200;
     high = 133 * twice / 200;
@@ -94,9 +92,8 @@ static int make_lines(const struct canny *canny, struct lines *lines)
     size_t slot = (LEFT + blocks * SUPPRESS_BLOCK + RIGHT) * sizeof(int32_t) + SIMD_CACHE_LINE;
     uint8_t *next = aligned_alloc(SIMD_CACHE_LINE, (2 * RING + 3) * slot);
 
-    if (!next) {
+    if (!next)
         return -ENOMEM;
-    }
     lines->memory = memset(next, 0, (2 * RING + 3) * slot);
     for (unsigned i = 0; i < RING; i++, next += 2 * slot) {
         lines->rows[i].gradients = (int32_t *)next + LEFT;
@@ -113,9 +110,8 @@ static void finish(struct stage *stage)
     struct canny *canny = stage->state;
 
     hysteresis_free(canny->hysteresis);
-    for (unsigned i = 0; i < POOL_THREADS_MAX; i++) {
+    for (unsigned i = 0; i < POOL_THREADS_MAX; i++)
         free(canny->lines[i].memory);
-    }
 }
 
 // A picture that is scanned.
@@ -163,13 +159,11 @@ static void find_candidates(void *context, unsigned worker, uint32_t first, uint
         suppress_measure(canny->vectors, gray_at(job, (int64_t)y - 1), gray_at(job, y),
                          gray_at(job, (int64_t)y + 1), canny->width, &lines->columns,
                          row_at(canny, lines, y));
-        if (y > first) {
+        if (y > first)
             add_candidates(canny, lines, first, y - 1);
-        }
     }
-    if (end == canny->height) {
+    if (end == canny->height)
         add_candidates(canny, lines, first, end - 1);
-    }
 }
 
 static void scan(struct stage *stage, const uint8_t *plane, size_t stride, uint32_t first,
@@ -216,12 +210,10 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     canny->vectors = vec_supported();
     stage->run_row = run_row;
     canny->pool = setup->pool;
-    for (unsigned i = 0; i < pool_threads(canny->pool) && r == 0; i++) {
+    for (unsigned i = 0; i < pool_threads(canny->pool) && r == 0; i++)
         r = make_lines(canny, &canny->lines[i]);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = hysteresis_new(canny->width, canny->height, &canny->hysteresis);
-    }
     return r < 0 ? error_set(error, r, "no memory for a canny view of %ux%u", canny->width,
                              canny->height)
                  : 0;
@@ -341,9 +333,8 @@ static int find_functions(struct gpu_stage *stage, struct error *error)
     struct canny_gpu *state = stage->state;
     int r = 0;
 
-    for (size_t i = 0; i < KERNELS && r == 0; i++) {
+    for (size_t i = 0; i < KERNELS && r == 0; i++)
         r = gpu_kernel(stage->gpu, names[i], error, &state->functions[i]);
-    }
     return r;
 }
 
@@ -355,9 +346,8 @@ static int init_median(struct gpu_stage *stage, const struct gpu_stage_setup *se
     struct canny_gpu *state = stage->state;
     int r = levels_gpu_init(&state->levels, stage, "levels_median", error);
 
-    if (r < 0 || !setup->first || !setup->mapped) {
+    if (r < 0 || !setup->first || !setup->mapped)
         return r;
-    }
     r = gpu_stage_add_plane(stage, setup->camera->width, setup->camera->height, error,
                             &state->gray);
     return r < 0 ? r

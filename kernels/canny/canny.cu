@@ -57,8 +57,9 @@ struct grays {
     uint32_t pairs[PAIRS + 1];
 };
 
-// What is the same in each row of a tile. Vectors have a word of gray on either side, which at the
-// border is the tile's own, 0 bytes away: its first or last pixel stands for what is outside.
+// The columns of a tile, the same in each of its rows. Vectors have a word of gray on either side,
+// which at the border is the tile's own, 0 bytes away: its first or last pixel stands for what is
+// outside.
 struct canny_columns {
     const uint8_t *__restrict__ from; // pixel x of the row to be read next
     uint32_t x, last;    // of the row: first pixel of the tile, and last counted from x
@@ -109,9 +110,8 @@ template <class format> __device__ __forceinline__ grays load_bytes(const canny_
         bytes = bytes >> 8 | (uint64_t)format::luma(c.from + (int64_t)at * format::BYTES) << 56;
     }
 #pragma unroll
-    for (int i = 0; i <= PAIRS; i++) {
+    for (int i = 0; i <= PAIRS; i++)
         g.pairs[i] = __byte_perm((uint32_t)(bytes >> i / 2 * 32), 0, i % 2 ? 0x4342 : 0x4140);
-    }
     return g;
 }
 
@@ -148,9 +148,8 @@ template <bool VECTOR> __device__ __forceinline__ void trim(squares &s, const ca
 {
     s.n[0] = c.left != 0 ? s.n[0] : 0;
 #pragma unroll
-    for (int i = VECTOR ? WIDTH : 1; i <= WIDTH; i++) {
+    for (int i = VECTOR ? WIDTH : 1; i <= WIDTH; i++)
         s.n[i + 1] = (VECTOR ? c.right != 0 : i <= c.last) ? s.n[i + 1] : 0;
-    }
 }
 
 // From the rows around it; `inside` is false of a row outside the picture.
@@ -182,9 +181,8 @@ __device__ __forceinline__ squares measure(uint32_t quiet, const canny_columns &
     all &= MAGNITUDES;
     s.loud = inside && (all >> 16 | (all & 0xffff)) > quiet;
 #pragma unroll
-    for (int i = 0; i < COLUMNS; i++) {
+    for (int i = 0; i < COLUMNS; i++)
         s.n[i] = 0;
-    }
     if (s.loud) {
 #pragma unroll
         for (int i = 0; i < COLUMNS; i++) {
@@ -264,9 +262,8 @@ __device__ __forceinline__ void make_column(const canny_cuda &p, uint32_t x, uin
     };
 
 #pragma unroll
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         rows[i] = load(y + i - 2);
-    }
     s[0] = square(y - 1, 0, g[1]);
     rows[0] = load(y + 1);
     s[1] = square(y, 1, g[0]);
@@ -276,14 +273,12 @@ __device__ __forceinline__ void make_column(const canny_cuda &p, uint32_t x, uin
         for (int i = 0; i < STEP; i++) {
             uint32_t found = 0;
 
-            if (y + i >= end) {
+            if (y + i >= end)
                 return;
-            }
             rows[(i + 1) % 3] = load(y + i + 2);
             s[(i + 2) % 3] = square(y + i + 1, i + 2, g[(i + 1) % 2]);
-            if (s[(i + 1) % 3].loud) {
+            if (s[(i + 1) % 3].loud)
                 found = suppress(p.limits, g[i % 2], s[i % 3], s[(i + 1) % 3], s[(i + 2) % 3]);
-            }
             reinterpret_cast<uint8_t *>(p.job.output[0])[at] = (uint8_t)found;
             at += p.job.output_stride[0];
         }
@@ -294,9 +289,8 @@ template <class format> __device__ __forceinline__ void make_marks(const canny_c
 {
     uint32_t x = tile_x() / PIXELS * WIDTH, y = tile_y(p.job.rows);
 
-    if (x >= p.job.width || y >= p.job.height) {
+    if (x >= p.job.width || y >= p.job.height)
         return;
-    }
     if (aligned(p.job.input[0] | p.job.input_stride[0], vector_bytes<WIDTH * format::BYTES>) &&
         (x + 2 * WIDTH <= p.job.width || x + WIDTH == p.job.width)) {
         make_column<format, true>(p, x, y);

@@ -23,9 +23,8 @@ int hysteresis_new(uint32_t width, uint32_t height, struct hysteresis **ret_hyst
     struct hysteresis *hysteresis = calloc(1, sizeof *hysteresis);
     size_t total;
 
-    if (!hysteresis) {
+    if (!hysteresis)
         return -ENOMEM;
-    }
     hysteresis->words = ((size_t)width + WORD_BITS - 1) / WORD_BITS;
     hysteresis->stride = hysteresis->words + 2;
     hysteresis->height = height;
@@ -145,9 +144,8 @@ static void update(struct hysteresis *hysteresis, size_t at)
     uint64_t *edges = &hysteresis->edges[at];
     uint64_t seed;
 
-    if (*edges == open) {
+    if (*edges == open)
         return;
-    }
     seed = (touched(edges - hysteresis->stride) | touched(edges) |
             touched(edges + hysteresis->stride)) &
            open;
@@ -160,9 +158,8 @@ static void update(struct hysteresis *hysteresis, size_t at)
 static void close_seams(struct hysteresis *hysteresis)
 {
     for (uint32_t y = 1; y < hysteresis->height; y++) {
-        for (size_t i = 0; hysteresis->seams[y] && i < hysteresis->words; i++) {
+        for (size_t i = 0; hysteresis->seams[y] && i < hysteresis->words; i++)
             update(hysteresis, row_start(hysteresis, y) + i);
-        }
     }
 }
 

@@ -5,8 +5,8 @@
 // fill   A warp takes a tile of 32 by 32 pixels, a lane a row of it in the bits of a word, and lets
 //        the strong ones spread over the candidates of the tile: along a row by an addition, whose
 //        carry runs through a run of candidates, and by another with the bits reversed; from row
-//        to row by a step of each round. What remains open and touches the tile's border may yet
-//        be reached from outside: each such part gets a name, a place on the border, which stands
+//        to row by a step of each round. Open parts that touch the tile's border may yet be
+//        reached from outside: each such part gets a name, a place on the border, which stands
 //        in `parents` at each of its places there.
 // join   Where open parts of neighbouring tiles touch, they become one: `parents` is the forest of
 //        a union-find over all names, in which name 0 stands for everything that is an edge.
@@ -47,18 +47,14 @@ __device__ void name_parts(const hysteresis_cuda &p, uint32_t tile, uint32_t ope
         uint32_t top = __shfl_sync(ALL, part, 0), bottom = __shfl_sync(ALL, part, TILE - 1);
         uint32_t name = name_of(tile, x, first);
 
-        if (top >> lane & 1) {
+        if (top >> lane & 1)
             parents[name_of(tile, lane, 0)] = name;
-        }
-        if (bottom >> lane & 1) {
+        if (bottom >> lane & 1)
             parents[name_of(tile, lane, TILE - 1)] = name;
-        }
-        if (part & 1 && lane > 0 && lane < TILE - 1) {
+        if (part & 1 && lane > 0 && lane < TILE - 1)
             parents[name_of(tile, 0, lane)] = name;
-        }
-        if (part >> (TILE - 1) && lane > 0 && lane < TILE - 1) {
+        if (part >> (TILE - 1) && lane > 0 && lane < TILE - 1)
             parents[name_of(tile, TILE - 1, lane)] = name;
-        }
         left &= ~part;
     }
 }
@@ -77,9 +73,8 @@ __device__ __forceinline__ uint32_t fill_tile(const hysteresis_cuda &p, uint32_t
     uint4 open_sides, edge_sides;
     uint32_t open;
 
-    if (__any_sync(ALL, candidates != edges)) {
+    if (__any_sync(ALL, candidates != edges))
         edges = fill(edges, candidates);
-    }
     open = candidates & ~edges;
     open_sides = sides_of(open);
     edge_sides = sides_of(edges);
@@ -89,9 +84,8 @@ __device__ __forceinline__ uint32_t fill_tile(const hysteresis_cuda &p, uint32_t
         border[0] = open_sides;
         border[1] = edge_sides;
     }
-    if (open_sides.x | open_sides.y | open_sides.z | open_sides.w) {
+    if (open_sides.x | open_sides.y | open_sides.z | open_sides.w)
         name_parts(p, tile, open);
-    }
     return edges;
 }
 
@@ -102,13 +96,11 @@ __device__ __forceinline__ uint32_t root_of(volatile uint32_t *parents, uint32_t
     while (name != 0) {
         uint32_t parent = parents[name], next;
 
-        if (parent == name || parent == 0) {
+        if (parent == name || parent == 0)
             return parent;
-        }
         next = parents[parent];
-        if (next == parent) {
+        if (next == parent)
             return parent;
-        }
         parents[name] = next;
         name = next;
     }
@@ -128,15 +120,13 @@ __device__ void unite(uint32_t *parents, uint32_t a, uint32_t b)
 
         a = root_of(parents, a);
         b = root_of(parents, b);
-        if (a == b) {
+        if (a == b)
             return;
-        }
         child = rank_of(a) < rank_of(b) ? b : a;
         parent = child == a ? b : a;
         found = atomicCAS(&parents[child], child, parent);
-        if (found == child) {
+        if (found == child)
             return;
-        }
         a = found;
         b = parent;
     }
@@ -146,9 +136,8 @@ __device__ __forceinline__ border border_at(const hysteresis_cuda &p, uint32_t t
                                             uint32_t tile_y)
 {
     // Left of 0 is past the picture, too.
-    if (tile_x >= p.tiles_x || tile_y >= p.tiles_y) {
+    if (tile_x >= p.tiles_x || tile_y >= p.tiles_y)
         return border{};
-    }
     return reinterpret_cast<const border *>(p.borders)[(size_t)tile_y * p.tiles_x + tile_x];
 }
 
@@ -218,19 +207,16 @@ __device__ __forceinline__ void join_left(const hysteresis_cuda &p, uint32_t til
     border left = border_at(p, tile_x - 1, tile_y);
     uint32_t open = three_at(0, left.open[HYSTERESIS_RIGHT], 0, lane);
 
-    if (three_at(0, left.edges[HYSTERESIS_RIGHT], 0, lane)) {
+    if (three_at(0, left.edges[HYSTERESIS_RIGHT], 0, lane))
         unite(parents, name, 0);
-    }
     if (open & 2) {
         unite(parents, name, name_of(tile - 1, TILE - 1, lane));
         return;
     }
-    if (open & 1) {
+    if (open & 1)
         unite(parents, name, name_of(tile - 1, TILE - 1, lane - 1));
-    }
-    if (open & 4) {
+    if (open & 4)
         unite(parents, name, name_of(tile - 1, TILE - 1, lane + 1));
-    }
 }
 
 // Pixel `lane` of the right column, where it is open, with edges of the tile on the right.
@@ -261,11 +247,10 @@ __device__ __forceinline__ uint32_t reach_tile(const hysteresis_cuda &p, uint32_
             own.open[side] >> lane & 1 && root_of(parents, name_of(tile, xs[side], ys[side])) == 0;
         uint32_t row = __ballot_sync(ALL, reached);
 
-        if (side == HYSTERESIS_TOP || side == HYSTERESIS_BOTTOM) {
+        if (side == HYSTERESIS_TOP || side == HYSTERESIS_BOTTOM)
             seed |= lane == ys[side] ? row : 0;
-        } else {
+        else
             seed |= (uint32_t)reached << xs[side];
-        }
     }
     if (__any_sync(ALL, seed != 0)) {
         uint32_t valid = inside(p, tile_x, y);
@@ -290,9 +275,8 @@ __device__ __forceinline__ void store_pixels(const hysteresis_cuda &p, uint8_t *
                                                     expand(p, bits >> 8), expand(p, bits >> 12));
         return;
     }
-    for (uint32_t i = 0; i < min(count, 16u); i++) {
+    for (uint32_t i = 0; i < min(count, 16u); i++)
         to[i] = (uint8_t)(bits >> i & 1 ? p.edge : p.flat);
-    }
 }
 
 // The tiles of a block, as their warps made them.
@@ -332,9 +316,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) hysteresis_fill(hysteresis
                                       candidates[warp][lane], edges[warp][lane]);
     }
     __syncthreads();
-    if (valid) {
+    if (valid)
         *edges_at(p, tile_x, y) = edges[column][row];
-    }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) hysteresis_join(hysteresis_cuda p)
@@ -343,18 +326,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) hysteresis_join(hysteresis
     uint32_t tile_x = tile % p.tiles_x, tile_y = tile / p.tiles_x;
     border own = border_at(p, tile_x, tile_y);
 
-    if (own.open[HYSTERESIS_TOP] >> lane & 1) {
+    if (own.open[HYSTERESIS_TOP] >> lane & 1)
         join_above(p, tile_x, tile_y);
-    }
-    if (own.open[HYSTERESIS_BOTTOM] >> lane & 1) {
+    if (own.open[HYSTERESIS_BOTTOM] >> lane & 1)
         join_below(p, tile_x, tile_y);
-    }
-    if (own.open[HYSTERESIS_LEFT] >> lane & 1) {
+    if (own.open[HYSTERESIS_LEFT] >> lane & 1)
         join_left(p, tile_x, tile_y);
-    }
-    if (own.open[HYSTERESIS_RIGHT] >> lane & 1) {
+    if (own.open[HYSTERESIS_RIGHT] >> lane & 1)
         join_right(p, tile_x, tile_y);
-    }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) hysteresis_write(hysteresis_cuda p)
@@ -366,9 +345,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) hysteresis_write(hysteresi
 
     edges[column][row] = inside(p, tile_x, y) ? *edges_at(p, tile_x, y) : 0;
     __syncthreads();
-    if (blockIdx.x * TILES + warp < p.tiles_x) {
+    if (blockIdx.x * TILES + warp < p.tiles_x)
         edges[warp][lane] = reach_tile(p, blockIdx.x * TILES + warp, blockIdx.y, edges[warp][lane]);
-    }
     __syncthreads();
     write_tiles(p, edges);
 }

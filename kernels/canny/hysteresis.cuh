@@ -18,9 +18,8 @@ __device__ __forceinline__ uint32_t inside(const hysteresis_cuda &p, uint32_t ti
 {
     uint32_t x = tile * TILE;
 
-    if (y >= p.height || x >= p.width) {
+    if (y >= p.height || x >= p.width)
         return 0;
-    }
     return p.width - x >= TILE ? ALL : (1u << (p.width - x)) - 1;
 }
 

@@ -4,12 +4,12 @@
 // The sweep down may be done in bands of rows, by several threads; the seams between them are
 // looked at when all rows are in.
 //
-// Pictures are bits, 64 pixels a word, pixel x of a row in bit x % 64 of word x / 64. What a word
-// knows spreads over its runs of candidates by an addition, whose carry runs along them, and by six
-// shifts the other way. One sweep down, done while the rows come in, and one sweep up leave little:
-// what changes in the sweep up, and what changes after that, goes through a list of words. Each
-// entry of the list stands for at least one new edge pixel, so the time is bounded by the picture's
-// size whatever it shows, spirals included.
+// Pictures are bits, 64 pixels a word, pixel x of a row in bit x % 64 of word x / 64. The edges
+// known in a word spread over its runs of candidates by an addition, whose carry runs along them,
+// and by six shifts the other way. One sweep down, done while the rows come in, and one sweep up
+// leave little: what changes in the sweep up, and what changes after that, goes through a list of
+// words. Each entry of the list stands for at least one new edge pixel, so the time is bounded by
+// the picture's size whatever it shows, spirals included.
 #pragma once
 
 #include <stddef.h>

@@ -14,7 +14,7 @@
 
 enum { HYSTERESIS_TOP, HYSTERESIS_BOTTOM, HYSTERESIS_LEFT, HYSTERESIS_RIGHT, HYSTERESIS_SIDES };
 
-// What the tiles around one have to know of it: bits x of the rows, y of the columns.
+// The border of a tile, as the tiles around it need it: bits x of the rows, y of the columns.
 struct hysteresis_cuda_border {
     uint32_t open[HYSTERESIS_SIDES];  // candidates that no edge within the tile reaches
     uint32_t edges[HYSTERESIS_SIDES]; // edges

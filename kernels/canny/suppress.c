@@ -189,7 +189,7 @@ VEC_TARGET static void compare_vectors(const struct suppress_row *above,
 
 // Gradients and peaks from the sums top + 2 middle + bottom and differences bottom - top of columns
 // -1..width: gx = sums[x + 1] - sums[x - 1], gy = differences[x - 1] + 2 differences[x] +
-// differences[x + 1]. What comes of columns further right does not matter. And suppress_row(), with
+// differences[x + 1]. Results of columns further right do not matter. And suppress_row(), with
 // limits as gradients are, 4 n + 3. The first by plain loops.
 static const struct {
     void (*combine)(const int16_t *restrict sums, const int16_t *restrict differences,

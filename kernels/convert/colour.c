@@ -56,9 +56,8 @@ struct colour_space colour_space_of(unsigned matrix_number, enum frame_range ran
     double green = 1 - red - blue, u = 2 - 2 * blue, v = 2 - 2 * red;
     struct colour_space space = {.black = full ? 0 : 16};
 
-    if (matrix_number == COLOUR_MATRIX_BT601 && !full) {
+    if (matrix_number == COLOUR_MATRIX_BT601 && !full)
         return bt601_limited;
-    }
     set_factors(space.y, luma * red, luma * blue, luma);
     set_factors(space.u, -chroma * red / u, chroma / 2, 0);
     set_factors(space.v, chroma / 2, -chroma * blue / v, 0);

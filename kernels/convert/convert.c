@@ -87,9 +87,8 @@ SIMD_CLONES
 static void average_rows(const uint8_t *restrict top, const uint8_t *restrict bottom, size_t pairs,
                          uint8_t *restrict output)
 {
-    for (size_t x = 0; x < pairs; x++) {
+    for (size_t x = 0; x < pairs; x++)
         output[2 * x] = mean2(top[x], bottom[x]);
-    }
 }
 
 static void chroma_422p(const struct frame *input, uint32_t y, size_t pairs,
@@ -122,9 +121,8 @@ static void chroma_444p(const struct frame *input, uint32_t y, size_t pairs,
         const uint8_t *bottom = plane_row(input, 1 + i, 2 * y + 1);
 
         average_squares(top, bottom, width / 2, output + i);
-        if (width % 2 == 1) {
+        if (width % 2 == 1)
             output[2 * (pairs - 1) + i] = mean2(top[last], bottom[last]);
-        }
     }
 }
 
@@ -216,9 +214,8 @@ static void reorder_xr24(const uint8_t *restrict row, size_t width, uint8_t *res
 SIMD_CLONES
 static void repeat_grey(const uint8_t *restrict row, size_t width, uint8_t *restrict output)
 {
-    for (size_t x = 0; x < width; x++) {
+    for (size_t x = 0; x < width; x++)
         output[3 * x] = output[3 * x + 1] = output[3 * x + 2] = row[x];
-    }
 }
 
 static void copy_rgb3(const uint8_t *restrict row, size_t width, uint8_t *restrict output)
@@ -246,9 +243,8 @@ static const struct conversion *find(const struct stage_setup *setup, struct err
     const char *input = setup->input->format->name, *output = setup->output->name;
 
     for (size_t i = 0; i < ARRAY_LENGTH(table); i++) {
-        if (strcmp(table[i].input, input) == 0 && strcmp(table[i].output, output) == 0) {
+        if (strcmp(table[i].input, input) == 0 && strcmp(table[i].output, output) == 0)
             return &table[i];
-        }
     }
     error_set(error, -ENOTSUP, "no conversion of %s pictures to %s", input, output);
     return NULL;
@@ -263,9 +259,8 @@ int convert_init(struct convert *convert, const struct stage_setup *setup, struc
 {
     const struct conversion *conversion = find(setup, error);
 
-    if (!conversion) {
+    if (!conversion)
         return -ENOTSUP;
-    }
     convert->row = conversion->row ? conversion->row : gray_row_for(setup->input->format);
     convert->chroma = conversion->chroma;
     return 0;
@@ -347,16 +342,14 @@ int convert_gpu_init_side(struct gpu_stage *stage, struct gpu *gpu,
     int r;
 
     *stage = (struct gpu_stage){.ops = &convert_gpu_ops, .gpu = gpu, .state = parameters};
-    if (!parameters) {
+    if (!parameters)
         return error_set(error, -ENOMEM, "no memory for a conversion");
-    }
     memcpy(parameters->y, space.y, sizeof parameters->y);
     memcpy(parameters->u, space.u, sizeof parameters->u);
     memcpy(parameters->v, space.v, sizeof parameters->v);
     r = add_kernel(stage, input->name, output->format->name, full ? "_full" : "", error);
-    if (r == 0) {
+    if (r == 0)
         gpu_stage_join(stage);
-    }
     return r;
 }
 

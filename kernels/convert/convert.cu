@@ -42,14 +42,12 @@ struct convert_to_rgb3 {
         for (int i = 0; i < ROWS; i++) {
             uint32_t raw[STEP * WORDS], words[3 * WORDS], pixels[PIXELS];
 
-            if (y + i >= p.job.height) {
+            if (y + i >= p.job.height)
                 return;
-            }
             source::template load_pixels<VECTOR>(p.job, x, y + i, raw);
 #pragma unroll
-            for (int k = 0; k < PIXELS; k++) {
+            for (int k = 0; k < PIXELS; k++)
                 pixels[k] = source::rgb_of(raw, k);
-            }
             pack_rgb3(pixels, words);
             store_words<VECTOR>(output_row(p.job, 0, y + i) + 3 * (size_t)x, words,
                                 3 * (p.job.width - x));
@@ -62,14 +60,12 @@ __device__ __forceinline__ void make_picture(const convert_cuda &p)
 {
     uint32_t x = tile_x(), y = tile_y(ROWS);
 
-    if (x >= p.job.width || y >= p.job.height) {
+    if (x >= p.job.width || y >= p.job.height)
         return;
-    }
-    if (takes_vectors<source>(p.job) && x + PIXELS <= p.job.width) {
+    if (takes_vectors<source>(p.job) && x + PIXELS <= p.job.width)
         target::template make<source, true>(p, x, y);
-    } else {
+    else
         target::template make<source, false>(p, x, y);
-    }
 }
 
 } // namespace

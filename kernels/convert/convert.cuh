@@ -11,7 +11,7 @@ namespace {
 
 constexpr int ROWS = JOB_ROWS_CHROMA;
 
-// What a tile of NV12 is made of, and its gray, which of YUV is the luma.
+// A tile of NV12, and its gray, which of YUV is the luma.
 struct nv12_tile {
     uint32_t luma[ROWS][WORDS], chroma[WORDS], gray[ROWS][WORDS];
 };
@@ -115,9 +115,8 @@ struct from_nv21 {
         load_luma<VECTOR>(j, x, y, tile);
         load_row<VECTOR, 8>(j, 1, x, y / 2, (j.height + 1) / 2, (j.width - x + 1) / 2 * 2, vu);
 #pragma unroll
-        for (int i = 0; i < WORDS; i++) {
+        for (int i = 0; i < WORDS; i++)
             tile.chroma[i] = __byte_perm(vu[i], 0, 0x2301);
-        }
     }
 };
 
@@ -175,9 +174,8 @@ struct from_444p {
             load_row<VECTOR, 8>(j, 2, x, y + i, j.height, j.width - x, v[i]);
         }
 #pragma unroll
-        for (int i = 0; i < WORDS; i++) {
+        for (int i = 0; i < WORDS; i++)
             tile.chroma[i] = mean4(u[0][i], u[1][i]) | mean4(v[0][i], v[1][i]) << 8;
-        }
     }
 };
 
@@ -193,9 +191,8 @@ template <int OFFSET> struct from_packed {
         uint32_t raw[ROWS][2 * WORDS], chroma[ROWS][WORDS];
 
 #pragma unroll
-        for (int i = 0; i < ROWS; i++) {
+        for (int i = 0; i < ROWS; i++)
             load_row<VECTOR, 16>(j, 0, 2 * x, y + i, j.height, (j.width - x + 1) / 2 * 4, raw[i]);
-        }
 #pragma unroll
         for (int i = 0; i < ROWS * WORDS; i++) {
             uint32_t a = raw[i / WORDS][i % WORDS * 2], b = raw[i / WORDS][i % WORDS * 2 + 1];
@@ -205,9 +202,8 @@ template <int OFFSET> struct from_packed {
             chroma[i / WORDS][i % WORDS] = __byte_perm(a, b, OFFSET ? 0x6420 : 0x7531);
         }
 #pragma unroll
-        for (int i = 0; i < WORDS; i++) {
+        for (int i = 0; i < WORDS; i++)
             tile.chroma[i] = mean2(chroma[0][i], chroma[1][i]);
-        }
     }
 };
 
@@ -240,11 +236,10 @@ template <int STEP, bool BLUE, bool FULL = false> struct from_rgb {
     template <class parameters>
     static __device__ __forceinline__ uint32_t y_of(const parameters &p, uint32_t pixel)
     {
-        if constexpr (FULL) {
+        if constexpr (FULL)
             return weigh(pixel, p.y, 0);
-        } else {
+        else
             return weigh(pixel, 269484, 528482, 102760, 16);
-        }
     }
 
     // U and V.
@@ -280,9 +275,8 @@ template <int STEP, bool BLUE, bool FULL = false> struct from_rgb {
         uint32_t raw[ROWS][BYTES * WORDS];
 
 #pragma unroll
-        for (int i = 0; i < ROWS; i++) {
+        for (int i = 0; i < ROWS; i++)
             load_pixels<VECTOR>(j, x, y + i, raw[i]);
-        }
 #pragma unroll
         for (int i = 0; i < ROWS * PIXELS; i++) {
             uint32_t pixel = rgb_pixel<STEP>(raw[i / PIXELS], i % PIXELS);
@@ -315,9 +309,8 @@ __device__ __forceinline__ void store_nv12(const gpu_job &j, uint32_t x, uint32_
 {
 #pragma unroll
     for (int i = 0; i < ROWS; i++) {
-        if (y + i < j.height) {
+        if (y + i < j.height)
             store_words<VECTOR>(output_row(j, 0, y + i) + x, tile.luma[i], j.width - x);
-        }
     }
     store_words<VECTOR>(output_row(j, 1, y / 2) + x, tile.chroma, (j.width - x + 1) / 2 * 2);
 }

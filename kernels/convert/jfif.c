@@ -92,9 +92,8 @@ SIMD_INLINE void average(const uint8_t *const *rows, size_t step, unsigned shift
         unsigned sum = side * side / 2;
 
         for (unsigned i = 0; i < side; i++) {
-            for (unsigned k = 0; k < side; k++) {
+            for (unsigned k = 0; k < side; k++)
                 sum += rows[i][((x << shift) + k) * step];
-            }
         }
         output[x] = (uint8_t)(sum >> 2 * shift);
     }
@@ -146,18 +145,15 @@ static void take_row(const struct samples *samples, unsigned shift, uint32_t y, 
     const uint8_t *rows[1 << JFIF_SHIFT_MAX];
     uint32_t whole = samples->columns >> shift;
 
-    for (uint32_t i = 0; i < 1U << shift; i++) {
+    for (uint32_t i = 0; i < 1U << shift; i++)
         rows[i] = row_of(samples, (y << shift) + i);
-    }
     whole = whole < width ? whole : width;
-    if (shift == 0 && samples->step == 1) {
+    if (shift == 0 && samples->step == 1)
         memcpy(output, rows[0], whole);
-    } else {
+    else
         average_whole(rows, samples->step, shift, whole, output);
-    }
-    for (uint32_t x = whole; x < width; x++) {
+    for (uint32_t x = whole; x < width; x++)
         output[x] = average_last(samples, rows, shift, x);
-    }
 }
 
 // Values

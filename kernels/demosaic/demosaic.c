@@ -48,9 +48,8 @@ struct demosaic {
 SIMD_CLONES
 static void unpack_8(const uint8_t *restrict row, size_t width, uint16_t *restrict output)
 {
-    for (size_t x = 0; x < width; x++) {
+    for (size_t x = 0; x < width; x++)
         output[x] = row[x];
-    }
 }
 
 static void unpack_16(const uint8_t *restrict row, size_t width, uint16_t *restrict output)
@@ -65,13 +64,11 @@ static void unpack_10p(const uint8_t *restrict row, size_t width, uint16_t *rest
     size_t x = 0;
 
     for (; x + 4 <= width; x += 4, row += 5) {
-        for (unsigned i = 0; i < 4; i++) {
+        for (unsigned i = 0; i < 4; i++)
             output[x + i] = (uint16_t)(row[i] << 2 | (row[4] >> 2 * i & 3));
-        }
     }
-    for (unsigned i = 0; x + i < width; i++) {
+    for (unsigned i = 0; x + i < width; i++)
         output[x + i] = (uint16_t)(row[i] << 2 | (row[4] >> 2 * i & 3));
-    }
 }
 
 // Two bytes with the upper bits, one with the lower ones.
@@ -84,16 +81,14 @@ static void unpack_12p(const uint8_t *restrict row, size_t width, uint16_t *rest
         output[x] = (uint16_t)(row[0] << 4 | (row[2] & 15));
         output[x + 1] = (uint16_t)(row[1] << 4 | row[2] >> 4);
     }
-    if (x < width) {
+    if (x < width)
         output[x] = (uint16_t)(row[0] << 4 | (row[2] & 15));
-    }
 }
 
 static unpack_row *unpack_for(const struct pixel_format *format)
 {
-    if (format->mosaic.packed) {
+    if (format->mosaic.packed)
         return format->mosaic.bits == 10 ? unpack_10p : unpack_12p;
-    }
     return format->mosaic.bits == 8 ? unpack_8 : unpack_16;
 }
 
@@ -173,9 +168,8 @@ static size_t scratch_bytes(const struct demosaic *demosaic)
 
 static void write_masks(const struct demosaic *demosaic)
 {
-    for (size_t x = 0; x < 2 * demosaic->stride; x++) {
+    for (size_t x = 0; x < 2 * demosaic->stride; x++)
         demosaic->scratch[x] = x % 2 == x / demosaic->stride ? 255 : 0;
-    }
 }
 
 static int init_on_cpu(struct demosaic *demosaic, const struct demosaic_setup *setup,
@@ -189,9 +183,8 @@ static int init_on_cpu(struct demosaic *demosaic, const struct demosaic_setup *s
     demosaic->scratch =
         aligned_alloc(SIMD_CACHE_LINE,
                       2 * demosaic->stride + scratch_bytes(demosaic) * pool_threads(setup->pool));
-    if (!demosaic->scratch) {
+    if (!demosaic->scratch)
         return error_set(error, -ENOMEM, "no memory for a mosaic's rows");
-    }
     write_masks(demosaic);
     return 0;
 }
@@ -229,9 +222,8 @@ int demosaic_new(const struct demosaic_setup *setup, struct error *error,
                          setup->input->width, setup->input->height);
     }
     r = (setup->gpu ? init_on_gpu : init_on_cpu)(demosaic, setup, error);
-    if (r == 0) {
+    if (r == 0)
         *ret_demosaic = TAKE(demosaic);
-    }
     return r;
 }
 
@@ -262,12 +254,10 @@ static struct scratch scratch_of(const struct demosaic *demosaic, unsigned worke
     struct scratch scratch = {.unpacked = (uint16_t *)next};
 
     next += sizeof(uint16_t) * demosaic->stride;
-    for (unsigned i = 0; i < SAMPLE_ROWS; i++, next += demosaic->stride) {
+    for (unsigned i = 0; i < SAMPLE_ROWS; i++, next += demosaic->stride)
         scratch.samples[i] = next;
-    }
-    for (unsigned i = 0; i < 3; i++, next += demosaic->stride) {
+    for (unsigned i = 0; i < 3; i++, next += demosaic->stride)
         scratch.colours[i] = next;
-    }
     return scratch;
 }
 
@@ -301,9 +291,8 @@ SIMD_CLONES
 static void write_gray(const uint8_t *restrict red, const uint8_t *restrict green,
                        const uint8_t *restrict blue, size_t width, uint8_t *restrict output)
 {
-    for (size_t x = 0; x < width; x++) {
+    for (size_t x = 0; x < width; x++)
         output[x] = gray_weigh(red[x], green[x], blue[x]);
-    }
 }
 
 SIMD_CLONES
@@ -371,9 +360,8 @@ static void make_rows(void *context, unsigned worker, uint32_t first, uint32_t e
     for (uint32_t y = first; y < end; y++) {
         uint32_t inner = inner_row(input, y);
 
-        for (; next <= inner + 1; next++) {
+        for (; next <= inner + 1; next++)
             read_samples(job, &scratch, next);
-        }
         make_colours(job, &scratch, inner);
         (job->demosaic->colour ? write_colour : write_gray)(
             scratch.colours[0], scratch.colours[1], scratch.colours[2], input->width,
@@ -385,11 +373,10 @@ static void run_on_cpu(struct demosaic *demosaic, const struct frame *input, str
 {
     struct job job = {demosaic, input, output};
 
-    if (input->layout.width < 3 || input->layout.height < 3) {
+    if (input->layout.width < 3 || input->layout.height < 3)
         memset(output->data, 0, output->layout.size);
-    } else {
+    else
         pool_run(demosaic->pool, input->layout.height, make_rows, &job);
-    }
 }
 
 static int run_on_gpu(struct demosaic *demosaic, struct frame *input, struct frame *output,
@@ -408,9 +395,8 @@ static int run_on_gpu(struct demosaic *demosaic, struct frame *input, struct fra
     struct gpu_pictures pictures;
     int r = gpu_pictures_lend(demosaic->gpu, input, output, error, &pictures);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     gpu_job_set(&parameters.job, &pictures.input, &pictures.output);
     return gpu_launch(demosaic->gpu, demosaic->function, grid, DEMOSAIC_CUDA_THREADS, 1,
                       &parameters, error);
@@ -422,16 +408,13 @@ int demosaic_run(struct demosaic *demosaic, struct frame *input, struct error *e
     _cleanup_(cleanup_frame) struct frame *output = frame_pool_take_for(demosaic->frames, input);
     int r = 0;
 
-    if (!output) {
+    if (!output)
         return error_set(error, -ENOBUFS, "all frames without a mosaic are in use");
-    }
-    if (demosaic->gpu) {
+    if (demosaic->gpu)
         r = run_on_gpu(demosaic, input, output, error);
-    } else {
+    else
         run_on_cpu(demosaic, input, output);
-    }
-    if (r == 0) {
+    if (r == 0)
         *ret_output = TAKE(output);
-    }
     return r;
 }

@@ -231,9 +231,8 @@ __device__ __forceinline__ void mend_ends(const demosaic_cuda &p, uint32_t x, ui
 {
     pixels[0] = x == 0 ? pixels[1] : x + 1 == p.job.width ? before : pixels[0];
 #pragma unroll
-    for (int i = 1; i < PIXELS; i++) {
+    for (int i = 1; i < PIXELS; i++)
         pixels[i] = x + i + 1 == p.job.width ? pixels[i - 1] : pixels[i];
-    }
 }
 
 // Outputs: BYTES a pixel; pack() puts 8 pixels into words.
@@ -271,9 +270,8 @@ __device__ __forceinline__ void store_pixels(const demosaic_cuda &p, uint32_t x,
     uint32_t words[target::BYTES * WORDS];
 
     target::pack(pixels, words);
-    if (VECTOR || x < p.job.width) {
+    if (VECTOR || x < p.job.width)
         store_words<VECTOR>(to, words, (p.job.width - x) * target::BYTES);
-    }
 }
 
 // Row `y` of the tile at `x`, made as the row in the middle of the three.
@@ -306,9 +304,8 @@ __device__ __forceinline__ void make_tile(const demosaic_cuda &p, uint32_t x, ui
     for (int i = 0; i < DEMOSAIC_CUDA_ROWS; i++) {
         uint32_t middle = min(max(y + i, 1u), p.job.height - 2);
 
-        if (y + i >= p.job.height) {
+        if (y + i >= p.job.height)
             return;
-        }
         if (middle + 1 == next) {
             rows[0] = rows[1];
             rows[1] = rows[2];
@@ -338,16 +335,14 @@ __device__ __forceinline__ void make_picture(const demosaic_cuda &p)
     bool vectors = aligned(
         p.job.input[0] | p.job.input_stride[0] | p.job.output[0] | p.job.output_stride[0], 16);
 
-    if (y >= p.job.height) {
+    if (y >= p.job.height)
         return;
-    }
-    if (p.job.width < 3 || p.job.height < 3) {
+    if (p.job.width < 3 || p.job.height < 3)
         make_black<target>(p, x, y);
-    } else if (vectors && x + N <= p.job.width) {
+    else if (vectors && x + N <= p.job.width)
         make_tile<samples, target, true>(p, x, y);
-    } else {
+    else
         make_tile<samples, target, false>(p, x + 1 == p.job.width ? x - 4 : x, y);
-    }
 }
 
 } // namespace

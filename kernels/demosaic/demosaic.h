@@ -51,6 +51,6 @@ const struct frame_layout *demosaic_layout(const struct demosaic *demosaic);
 // One picture; `input` has the setup's layout and is only read. *ret_output is a new reference with
 // pts, grab time and sequence of the input. On a GPU the picture is only queued, in its current
 // stream, and both frames are its until frame_to_cpu(). -ENOBUFS: all frames are still in use, the
-// picture is to be dropped. What the GPU says.
+// picture is to be dropped. Errors of the GPU.
 int demosaic_run(struct demosaic *demosaic, struct frame *input, struct error *error,
                  struct frame **ret_output);

@@ -12,19 +12,15 @@
 
 #define PAGE_BYTES 4096
 
-// What is known of a row: the picture has it as it is in the frame; bits, and bits of events, are
-// not all 0.
-enum { KNOWN = 1, MOVED = 2, LEFT = 4 };
+// Flags of a row: the picture has the row as it is in the frame; its bits are not all 0.
+enum { KNOWN = 1, MOVED = 2 };
 
 struct difference {
     uint32_t width, height;
     uint8_t threshold;
-    uint8_t *picture; // owned; gray
-    uint8_t *rows;    // owned; KNOWN, MOVED and LEFT of each
-    uint64_t *bits;   // owned; NULL: the threshold is automatic
-    uint64_t *events; // owned; NULL: nobody watches
-    bool limited;
-    struct bits_limits limits;
+    uint8_t *picture;  // owned; gray
+    uint8_t *rows;     // owned; KNOWN and MOVED of each
+    uint64_t *bits;    // owned; NULL: the threshold is automatic
     struct pool *pool; // not owned; NULL: there is none
 };
 
@@ -54,9 +50,9 @@ static bool measure_row(const uint8_t *restrict gray, uint8_t *restrict previous
     return any;
 }
 
-static uint64_t *bits_row(const struct difference *difference, uint64_t *bits, uint32_t y)
+static uint64_t *bits_row(const struct difference *difference, uint32_t y)
 {
-    return bits + y * bits_words(difference->width);
+    return difference->bits + y * bits_words(difference->width);
 }
 
 // Compares a row with the same of the frame before, which it then replaces, while the row below is
@@ -72,15 +68,8 @@ static void compare_row(struct difference *difference, const uint8_t *gray, uint
         difference->rows[y] = KNOWN;
         return;
     }
-    if (difference->limited && difference->events) {
-        bits_leave(gray, previous, &difference->limits, width,
-                   bits_row(difference, difference->events, y));
-        found |= LEFT;
-    }
-    if (bits_differ(gray, previous, width, difference->threshold,
-                    bits_row(difference, difference->bits, y))) {
+    if (bits_differ(gray, previous, width, difference->threshold, bits_row(difference, y)))
         found |= MOVED;
-    }
     difference->rows[y] = found;
 }
 
@@ -89,9 +78,8 @@ static void compare_rows(void *context, unsigned worker, uint32_t first, uint32_
     const struct difference_job *job = context;
 
     (void)worker;
-    for (uint32_t y = first; y < end; y++) {
+    for (uint32_t y = first; y < end; y++)
         compare_row(job->difference, job->rows + y * job->stride, job->first + y);
-    }
 }
 
 static void scan(struct stage *stage, const uint8_t *rows, size_t stride, uint32_t first,
@@ -103,41 +91,30 @@ static void scan(struct stage *stage, const uint8_t *rows, size_t stride, uint32
     pool_run(difference->pool, end - first, compare_rows, &job);
 }
 
-void difference_skip(const struct stage *stage, uint32_t first, uint32_t end)
-{
-    const struct difference *difference = stage->state;
-
-    memset(difference->rows + first, 0, end - first);
-}
-
 static void forget(struct stage *stage)
 {
     const struct difference *difference = stage->state;
 
-    difference_skip(stage, 0, difference->height);
+    memset(difference->rows, 0, difference->height);
 }
 
-bool difference_erode(const struct stage *stage, bool events, uint32_t y, unsigned times,
-                      uint64_t *row)
+// Erodes row `y` of the last scan's bits `times` times by 3x3, into `row`. Bits outside the picture
+// count as set. Returns false if no bit is left; `row` is undefined then.
+static bool erode(const struct difference *difference, uint32_t y, unsigned times, uint64_t *row)
 {
-    struct difference *difference = stage->state;
-    bool limited = events && difference->limited;
     size_t words = bits_words(difference->width);
     uint32_t below = difference->height - 1 - y;
     uint32_t first = y - (times < y ? times : y), last = y + (times < below ? times : below);
 
     for (uint32_t other = first; other <= last; other++) {
-        const uint64_t *bits =
-            bits_row(difference, limited ? difference->events : difference->bits, other);
+        const uint64_t *bits = bits_row(difference, other);
 
-        if (!(difference->rows[other] & (limited ? LEFT : MOVED))) {
+        if (!(difference->rows[other] & MOVED))
             return false;
-        }
-        if (other == first) {
+        if (other == first)
             memcpy(row, bits, words * sizeof *row);
-        } else {
+        else
             bits_and(row, bits, words);
-        }
     }
     bits_erode_row(row, difference->width, times);
     return true;
@@ -147,15 +124,14 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
                                  uint32_t width, void *scratch, uint8_t *output)
 {
     (void)rows;
-    if (!difference_erode(stage, false, y, stage->eroded, scratch)) {
+    if (!erode(stage->state, y, stage->eroded, scratch))
         return STAGE_BLACK;
-    }
     bits_write(scratch, width, stage->limited ? compose_luma(0) : 0,
                stage->limited ? compose_luma(255) : 255, output);
     return STAGE_WRITTEN;
 }
 
-// What finds the threshold scans the rows, each of which is therefore made once.
+// Makes each row once: the search for the threshold scans them.
 static enum stage_result run_automatic(const struct stage *stage, const uint8_t *const *rows,
                                        uint32_t y, uint32_t width, void *scratch, uint8_t *output)
 {
@@ -163,9 +139,8 @@ static enum stage_result run_automatic(const struct stage *stage, const uint8_t 
     uint8_t *previous = difference->picture + (size_t)y * width;
 
     (void)scratch;
-    if (difference->rows[y] & KNOWN) {
+    if (difference->rows[y] & KNOWN)
         return measure_row(rows[0], previous, width, output) ? STAGE_WRITTEN : STAGE_BLACK;
-    }
     memcpy(previous, rows[0], width);
     difference->rows[y] = KNOWN;
     return STAGE_BLACK;
@@ -178,7 +153,6 @@ static void finish(struct stage *stage)
     free(difference->picture);
     free(difference->rows);
     free(difference->bits);
-    free(difference->events);
 }
 
 // The picture begins with a page, as the planes of frames do. A CPU that compares addresses by
@@ -202,9 +176,8 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
         stage->scans = stage->erodes = true;
         stage->run_row = run_row;
     }
-    if (!difference->picture || !difference->rows || (stage->scans && !difference->bits)) {
+    if (!difference->picture || !difference->rows || (stage->scans && !difference->bits))
         return error_set(error, -ENOMEM, "no memory for the frame before");
-    }
     stage->scratch_bytes = words * sizeof(uint64_t);
     return 0;
 }
@@ -219,36 +192,14 @@ const struct stage_ops difference_ops = {
     .forget = forget,
 };
 
-int difference_watch(const struct stage *stage)
-{
-    struct difference *difference = stage->state;
-
-    if (!difference->events) {
-        difference->events =
-            calloc(difference->height * bits_words(difference->width), sizeof *difference->events);
-    }
-    return difference->events ? 0 : -ENOMEM;
-}
-
-void difference_set_limits(const struct stage *stage, const struct bits_limits *limits)
-{
-    struct difference *difference = stage->state;
-
-    difference->limited = limits;
-    if (limits) {
-        difference->limits = *limits;
-    }
-}
-
 int difference_gpu_init(struct difference_gpu *difference, struct gpu_stage *stage,
                         const struct gpu_stage_setup *setup, struct error *error)
 {
     const struct frame_layout *camera = setup->camera;
     int r = 0;
 
-    for (unsigned i = 0; i < 2 && r == 0; i++) {
+    for (unsigned i = 0; i < 2 && r == 0; i++)
         r = gpu_stage_add_plane(stage, camera->width, camera->height, error, &difference->gray[i]);
-    }
     return r;
 }
 

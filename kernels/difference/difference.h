@@ -2,12 +2,8 @@
 // than the threshold, else 0: |gray - previous gray| > threshold. The first frame has none before
 // it and differs nowhere. With an automatic threshold, |gray - previous gray| itself.
 //
-// The scan compares all rows with those of the frame before and keeps them in their place. What
-// differs lies in a plane of one bit a pixel (bits.h), which the stage's rows and motion events
-// read. A row that was not compared in the frame before has none before it.
-//
-// Motion events do not want to take other light for motion: while it changes the scan makes a
-// second plane for them, of pixels that leave limits.
+// The scan compares all rows with those of the frame before and keeps them in their place.
+// Differing pixels lie in a plane of one bit a pixel (bits.h), which the stage's rows are made of.
 #pragma once
 
 #include "kernels/stage/gpu_stage.h"
@@ -15,24 +11,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct bits_limits;
-struct stage;
-
-// Rows first..end-1 are not scanned in a frame, for motion events where no view scans: in the
-// next one they have none before them.
-void difference_skip(const struct stage *stage, uint32_t first, uint32_t end);
-
-// Makes room for the plane of motion events. -ENOMEM.
-int difference_watch(const struct stage *stage);
-// From the next scan on the events' bits are those of pixels that leave the limits, which are
-// copied; NULL: those of the stage's rows. That changes nothing about the rows.
-void difference_set_limits(const struct stage *stage, const struct bits_limits *limits);
-// What `times` erosions of 3x3 leave of row `y` of the last scan's bits, or of the events' bits,
-// into `row`. What lies outside the picture counts as set. Returns false, and may have written
-// anything, if that is nothing.
-bool difference_erode(const struct stage *stage, bool events, uint32_t y, unsigned times,
-                      uint64_t *row);
 
 // The difference from the frame before on the GPU: the gray of two frames, which point.cu and
 // motion.cu read and write.

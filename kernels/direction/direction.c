@@ -98,9 +98,8 @@ static void make_colours_of(unsigned matrix_number, struct direction_colours *co
 
 static void make_colours(void)
 {
-    for (unsigned i = 0; i < COLOUR_MATRIX_COUNT; i++) {
+    for (unsigned i = 0; i < COLOUR_MATRIX_COUNT; i++)
         make_colours_of(i, &all_colours[i]);
-    }
 }
 
 const struct direction_colours *direction_colours(const struct frame_layout *camera)
@@ -171,9 +170,8 @@ SIMD_CLONES
 static void write_luma(const int32_t *restrict y, const uint16_t *restrict directions,
                        const uint8_t *restrict magnitudes, size_t width, uint8_t *restrict luma)
 {
-    for (size_t x = 0; x < width; x++) {
+    for (size_t x = 0; x < width; x++)
         luma[x] = scale(magnitudes[x], y[directions[x]], DIRECTION_Y_BITS, 16);
-    }
 }
 
 static void write_chroma(const struct direction_colours *of, const struct direction_row *row,
@@ -214,20 +212,17 @@ static void run_rows(const struct stage *stage, const uint8_t *const *rows, uint
     uint16_t *directions = (uint16_t *)next;
     uint8_t *magnitudes[STAGE_ROWS_MAX];
 
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; i++)
         magnitudes[i] = next + (sizeof *directions + i) * padded(width);
-    }
-    if (gradient->rows) {
+    if (gradient->rows)
         gradient->rows(rows, count, width, false, magnitudes);
-    }
     for (unsigned i = 0; i < count; i++) {
         const struct direction_row row = {magnitudes[i], directions};
         struct gradient_columns columns = gradient_find_columns(gradient, rows + i, width, scratch);
         struct gradient_slopes slopes;
 
-        if (!gradient->rows) {
+        if (!gradient->rows)
             gradient_measure(gradient, columns, width, scratch, magnitudes[i]);
-        }
         slopes = gradient_find_slopes(gradient, columns, width, scratch);
         find_directions(slopes.gx, slopes.gy, width, directions);
         write_row(direction, &row, y + i, width, outputs[i]);
@@ -265,7 +260,7 @@ const struct stage_ops direction_ops = {
 
 #define THRESHOLDS 256
 
-// What device memory holds, in this order.
+// The contents of device memory, in this order.
 struct tables {
     struct direction_cuda_colours colours;
     uint32_t thresholds[THRESHOLDS];
@@ -319,14 +314,12 @@ static uint32_t rgb_word(const int32_t channels[3])
     for (unsigned i = 0; i < 3; i++) {
         bool first = channels[i] == 256 && !strongest;
 
-        if (first) {
+        if (first)
             strongest = true;
-        } else if (channels[i] > 0) {
+        else if (channels[i] > 0)
             factor = (uint32_t)channels[i];
-        }
-        if (channels[i] > 0) {
+        if (channels[i] > 0)
             selector = (selector & ~(15U << 4 * i)) | (first ? 4U : 1U) << 4 * i;
-        }
     }
     return factor << 16 | selector;
 }
@@ -337,9 +330,8 @@ static void pack_colours(struct tables *tables, const struct frame_layout *camer
     struct direction_cuda_colours *colours = &tables->colours;
 
     memset(colours->no_uv, 0, sizeof colours->no_uv);
-    for (unsigned i = 0; i < ARRAY_LENGTH(colours->no_rgb); i++) {
+    for (unsigned i = 0; i < ARRAY_LENGTH(colours->no_rgb); i++)
         colours->no_rgb[i] = NO_BYTES;
-    }
     for (unsigned i = 0; i < DIRECTION_CUDA_COLOURS; i++) {
         unsigned at = 2 * (i & 255) + i / 256;
 
@@ -386,9 +378,8 @@ static int init_gpu(struct gpu_stage *stage, const struct gpu_stage_setup *setup
     r = gpu_stage_add_kernel(stage, CONFIG_KERNEL_DIRECTION, tile, error, "direction_%s_%s",
                              sobel ? gpu_stage_layout(setup) : "any",
                              setup->output->luma_step == 0 ? "rgb3" : "nv12");
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     stage->kernels[0].rows_vary = true;
     return upload(stage, setup, error);
 }

@@ -79,13 +79,11 @@ __device__ __forceinline__ void make_column(const direction_cuda &p, uint32_t x,
     for (; y < end; y += COUNT) {
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
-            if (i > 0 && y + i >= end) {
+            if (i > 0 && y + i >= end)
                 return;
-            }
             rows[2] = line_of(AHEAD ? next : windows.load(y + i + 1));
-            if (AHEAD) {
+            if (AHEAD)
                 next = windows.load(y + i + 2);
-            }
             to.template store<VECTOR>(p, DIRECT ? i == 0 : y % 2 == 0,
                                       make_pixels8<DIRECT>(p, rows));
             rows[0] = rows[1];
@@ -106,13 +104,12 @@ __device__ __forceinline__ void make_picture(const direction_cuda &p)
 
     begin_tables<target>(p);
     finish_tables();
-    if (vector && p.direct && p.job.rows % 2 == 0) {
+    if (vector && p.direct && p.job.rows % 2 == 0)
         make_column<format, target, true, true>(p, x, y, end, together);
-    } else if (vector) {
+    else if (vector)
         make_column<format, target, true, false>(p, x, y, end, together);
-    } else if (inside) {
+    else if (inside)
         make_column<format, target, false, false>(p, x, y, end, false);
-    }
 }
 
 // Any operator, of gray, in integers and four pixels at a time: smoothed sums and derivatives of
@@ -185,9 +182,8 @@ __device__ __forceinline__ void make_any_rows(const direction_cuda &p, uint32_t 
             const octet_columns c = load_columns(p, windows, first > 0, y);
 
 #pragma unroll
-            for (int i = 0; i < FOUR; i++) {
+            for (int i = 0; i < FOUR; i++)
                 make_any(p, c, i, o, first + i);
-            }
         }
         to.template store<VECTOR>(p, y % 2 == 0, o);
     }
@@ -199,14 +195,12 @@ template <class target> __device__ __forceinline__ void make_any_picture(const d
 
     begin_tables<target>(p);
     finish_tables();
-    if (x >= p.job.width || y >= end) {
+    if (x >= p.job.width || y >= end)
         return;
-    }
-    if (p.vectors && has_window<planar>(x, p.job.width)) {
+    if (p.vectors && has_window<planar>(x, p.job.width))
         make_any_rows<target, true>(p, x, y, end);
-    } else {
+    else
         make_any_rows<target, false>(p, x, y, end);
-    }
 }
 
 } // namespace

@@ -47,7 +47,7 @@ template <class target> __device__ __forceinline__ uint4 *shared_tables()
     return tables;
 }
 
-// What stands `offset` bytes behind place `first` of direction_cuda_colours.
+// The entry `offset` bytes behind place `first` of direction_cuda_colours.
 template <class target, class type>
 __device__ __forceinline__ uint32_t look_up(size_t first, int32_t offset)
 {
@@ -109,18 +109,15 @@ struct direction_to_nv12 {
         uint32_t words[WORDS];
 
 #pragma unroll
-        for (int i = 0; i < PIXELS; i += 4) {
+        for (int i = 0; i < PIXELS; i += 4)
             words[i / 4] = __byte_perm(luma(o, i), luma(o, i + 1), 0x6240);
-        }
         store_words<VECTOR>(luma_row, words, count);
         luma_row += p.job.output_stride[0];
-        if (!even) {
+        if (!even)
             return;
-        }
 #pragma unroll
-        for (int i = 0; i < PIXELS; i += 4) {
+        for (int i = 0; i < PIXELS; i += 4)
             words[i / 4] = chroma(o, i);
-        }
         store_words<VECTOR>(chroma_row, words, (count + 1) / 2 * 2);
         chroma_row += p.job.output_stride[1];
     }
@@ -144,9 +141,8 @@ struct direction_to_rgb3 {
         : row(output_row(p.job, 0, y) + 3 * (size_t)x), count(3 * (p.job.width - x)),
           together(together)
     {
-        if (together) {
+        if (together)
             row -= threadIdx.x % 32 * (PARTS - 1) * sizeof(uint2);
-        }
     }
 
     // Red, green and blue of pixel `i`.
@@ -168,14 +164,12 @@ struct direction_to_rgb3 {
 
         __syncwarp(); // what was staged before has been read
 #pragma unroll
-        for (int i = 0; i < PARTS; i++) {
+        for (int i = 0; i < PARTS; i++)
             mine[i] = make_uint2(words[2 * i], words[2 * i + 1]);
-        }
         __syncwarp();
 #pragma unroll
-        for (int i = 0; i < PARTS; i++) {
+        for (int i = 0; i < PARTS; i++)
             reinterpret_cast<uint2 *>(row)[32 * i] = warps[32 * i];
-        }
     }
 
     template <bool VECTOR>
@@ -184,15 +178,13 @@ struct direction_to_rgb3 {
         uint32_t pixels[PIXELS], words[3 * WORDS];
 
 #pragma unroll
-        for (int i = 0; i < PIXELS; i++) {
+        for (int i = 0; i < PIXELS; i++)
             pixels[i] = pixel(o, i);
-        }
         pack_rgb3(pixels, words);
-        if (VECTOR && together) {
+        if (VECTOR && together)
             store_together(words);
-        } else {
+        else
             store_words<VECTOR>(row, words, count);
-        }
         row += p.job.output_stride[0];
     }
 };
@@ -219,9 +211,8 @@ template <class target> __device__ __forceinline__ void begin_tables(const direc
     uint4 *to = shared_tables<target>();
     uint32_t thread = threadIdx.y * blockDim.x + threadIdx.x;
 
-    for (uint32_t i = thread; i < COUNT; i += blockDim.x * blockDim.y) {
+    for (uint32_t i = thread; i < COUNT; i += blockDim.x * blockDim.y)
         send_vector(to + i, from + i);
-    }
 }
 
 __device__ __forceinline__ void finish_tables()

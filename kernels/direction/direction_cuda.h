@@ -7,8 +7,8 @@
 // Of every direction, numbered n (direction.c), at 2 (n & 255) + n / 256: what a magnitude is
 // multiplied with, as halves, for U in the lower half of a word and V in the upper one, and for Y;
 // and for RGB the factor of the middle channel, 0..256, in the upper half, below it the selector of
-// a byte permutation of (product, magnitude). What precedes a table is read, and multiplied with 0,
-// where there is no gradient.
+// a byte permutation of (product, magnitude). The bytes before a table are read, and multiplied
+// with 0, where there is no gradient.
 #define DIRECTION_CUDA_COLOURS 512
 
 struct direction_cuda_colours {

@@ -17,7 +17,7 @@
 // Rows of plane 0 that are turned in one go. Even, and small enough for the nearest cache.
 #define BAND_ROWS 16
 
-// What a flip does to a plane: its axes are swapped, so that rows become columns, and then the
+// How a flip changes a plane: its axes are swapped, so that rows become columns, and then the
 // result is mirrored.
 struct flip_axes {
     bool swapped;
@@ -55,7 +55,7 @@ static void cleanup_flip(struct flip **flip)
     flip_free(*flip);
 }
 
-// What the camera's picture becomes before it is turned.
+// The format that the camera's picture is brought to before it is turned.
 static const char *format_of(const struct pixel_format *input)
 {
     return input->luma_step == 0 ? "RGB3" : strcmp(input->name, "GREY") == 0 ? "GREY" : "NV12";
@@ -108,9 +108,8 @@ static int init_on_gpu(struct flip *flip, const struct flip_setup *setup, struct
     char name[16] = "flip_";
     int r = gpu_enter(setup->gpu, error);
 
-    for (size_t i = 0; format[i]; i++) {
+    for (size_t i = 0; format[i]; i++)
         name[strlen("flip_") + i] = (char)tolower(format[i]);
-    }
     flip->gpu = setup->gpu;
     return r < 0 ? r : gpu_kernel(flip->gpu, name, error, &flip->function);
 }
@@ -133,9 +132,8 @@ int flip_new(const struct flip_setup *setup, struct error *error, struct flip **
                          setup->input->width, setup->input->height);
     }
     r = (setup->gpu ? init_on_gpu : init_on_cpu)(flip, setup, error);
-    if (r == 0) {
+    if (r == 0)
         *ret_flip = TAKE(flip);
-    }
     return r;
 }
 
@@ -161,9 +159,8 @@ const struct frame_layout *flip_layout(const struct flip *flip)
 
 SIMD_INLINE void copy_sample(uint8_t *to, const uint8_t *from, size_t bytes)
 {
-    for (size_t i = 0; i < bytes; i++) {
+    for (size_t i = 0; i < bytes; i++)
         to[i] = from[i];
-    }
 }
 
 // Functions for samples of so many `bytes`: reverse_N() mirrors a row of `count`, columns_N()
@@ -251,9 +248,8 @@ static void turn_row(const struct flip_job *job, const struct plane *plane, uint
         plane->output + (ptrdiff_t)(axes.mirrored_y ? plane->down - 1 - y : y) * plane->stride;
 
     read_row(job, plane, y, axes.mirrored_x ? scratch : to);
-    if (axes.mirrored_x) {
+    if (axes.mirrored_x)
         reverse(scratch, plane->across, plane->bytes, to);
-    }
 }
 
 // Rows first..end-1 become columns: of a picture that is mirrored in x from the right to the left,
@@ -267,9 +263,8 @@ static void turn_columns(const struct flip_job *job, const struct plane *plane, 
     uint8_t *to = plane->output + column * plane->bytes +
                   (axes.mirrored_y ? (ptrdiff_t)(plane->across - 1) * plane->stride : 0);
 
-    for (uint32_t y = first; y < end; y++) {
+    for (uint32_t y = first; y < end; y++)
         read_row(job, plane, y, scratch + (axes.mirrored_x ? end - 1 - y : y - first) * stride);
-    }
     (plane->bytes == 1   ? columns_1
      : plane->bytes == 2 ? columns_2
                          : columns_3)(scratch, stride, end - first, plane->across, to,
@@ -285,9 +280,8 @@ static void turn_band(const struct flip_job *job, unsigned number, uint32_t firs
         turn_columns(job, &plane, first, end, scratch);
         return;
     }
-    for (uint32_t y = first; y < end; y++) {
+    for (uint32_t y = first; y < end; y++)
         turn_row(job, &plane, y, scratch);
-    }
 }
 
 static void turn_rows(void *context, unsigned worker, uint32_t first, uint32_t end)
@@ -300,9 +294,8 @@ static void turn_rows(void *context, unsigned worker, uint32_t first, uint32_t e
         uint32_t until = end - y < BAND_ROWS ? end : y + BAND_ROWS;
 
         turn_band(job, 0, y, until, scratch);
-        if (flip->convert.chroma) {
+        if (flip->convert.chroma)
             turn_band(job, 1, y / 2, (until + 1) / 2, scratch);
-        }
     }
 }
 
@@ -321,9 +314,8 @@ static int run_on_gpu(struct flip *flip, struct frame *input, struct frame *outp
     struct gpu_grid grid;
     int r = gpu_pictures_lend(flip->gpu, input, output, error, &pictures);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     gpu_job_set(&parameters.job, &pictures.input, &pictures.output);
     warps = parameters.across * gpu_divide_up(input->layout.height, rows * FLIP_CUDA_SIDE);
     grid = (struct gpu_grid){gpu_divide_up(warps, FLIP_CUDA_THREADS / FLIP_CUDA_WARP), 1, 1};
@@ -336,16 +328,13 @@ int flip_run(struct flip *flip, struct frame *input, struct error *error, struct
     struct flip_job job = {flip, input, output};
     int r = 0;
 
-    if (!output) {
+    if (!output)
         return error_set(error, -ENOBUFS, "all flipped frames are in use");
-    }
-    if (flip->gpu) {
+    if (flip->gpu)
         r = run_on_gpu(flip, input, output, error);
-    } else {
+    else
         pool_run(flip->pool, input->layout.height, turn_rows, &job);
-    }
-    if (r == 0) {
+    if (r == 0)
         *ret_output = TAKE(output);
-    }
     return r;
 }

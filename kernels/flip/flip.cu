@@ -36,9 +36,8 @@ __device__ __forceinline__ void pack(const uint32_t (&samples)[N], uint32_t (&wo
         for (int i = 0; i < BYTES * N / 4; i++) {
             words[i] = 0;
 #pragma unroll
-            for (int k = 0; k < EACH; k++) {
+            for (int k = 0; k < EACH; k++)
                 words[i] |= samples[EACH * i + k] << 8 * BYTES * k;
-            }
         }
     }
 }
@@ -61,9 +60,8 @@ __device__ __forceinline__ void store_samples(uint8_t *__restrict__ row, int32_t
     for (int i = 0; i < N; i++) {
         if (x + i >= 0 && x + i < width) {
 #pragma unroll
-            for (int k = 0; k < BYTES; k++) {
+            for (int k = 0; k < BYTES; k++)
                 row[at + BYTES * i + k] = (uint8_t)(samples[i] >> 8 * k);
-            }
         }
     }
 }
@@ -93,9 +91,8 @@ __device__ __forceinline__ void store_turned(const flip_cuda &p, int number, uin
     uint32_t column = p.swapped ? y : x, first = p.swapped ? x : y;
     int32_t to = p.mirrored_x ? (int32_t)(width - column) - N : (int32_t)column;
 
-    if (p.swapped) {
+    if (p.swapped)
         transpose(samples);
-    }
 #pragma unroll
     for (int i = 0; i < N; i++) {
         uint32_t row = p.mirrored_y ? height - 1 - (first + i) : first + i;
@@ -103,9 +100,8 @@ __device__ __forceinline__ void store_turned(const flip_cuda &p, int number, uin
 
         if (first + i < height) {
 #pragma unroll
-            for (int k = 0; k < N; k++) {
+            for (int k = 0; k < N; k++)
                 line[k] = samples[i][p.mirrored_x ? N - 1 - k : k];
-            }
             store_samples<BYTES>(output_row(p.job, number, row), to, (int32_t)width, line);
         }
     }
@@ -130,14 +126,12 @@ template <bool CHROMA> struct flip_to_yuv {
                 luma[ROWS * i + 1][k] = tile.luma[1][k / 4] >> k % 4 * 8 & 255;
             }
 #pragma unroll
-            for (int k = 0; k < HALF; k++) {
+            for (int k = 0; k < HALF; k++)
                 pairs[i][k] = tile.chroma[k / 2] >> k % 2 * 16 & 0xffff;
-            }
         }
         store_turned<1>(p, 0, width, height, x, y, luma);
-        if (CHROMA) {
+        if (CHROMA)
             store_turned<2>(p, 1, (width + 1) / 2, (height + 1) / 2, x / 2, y / 2, pairs);
-        }
     }
 };
 
@@ -156,9 +150,8 @@ struct flip_to_rgb3 {
 
             source::template load_pixels<VECTOR>(p.job, x, y + i, raw);
 #pragma unroll
-            for (int k = 0; k < SIDE; k++) {
+            for (int k = 0; k < SIDE; k++)
                 pixels[i][k] = source::rgb_of(raw, k);
-            }
         }
         store_turned<3>(p, 0, p.job.width, p.job.height, x, y, pixels);
     }
@@ -172,14 +165,12 @@ template <class source, class target> __device__ __forceinline__ void flip(const
     uint32_t x = (warp % p.across * columns + lane % columns) * SIDE;
     uint32_t y = (warp / p.across * rows + lane / columns) * SIDE;
 
-    if (x >= p.job.width || y >= p.job.height) {
+    if (x >= p.job.width || y >= p.job.height)
         return;
-    }
-    if (takes_vectors<source>(p.job) && x + SIDE <= p.job.width) {
+    if (takes_vectors<source>(p.job) && x + SIDE <= p.job.width)
         target::template turn<source, true>(p, x, y);
-    } else {
+    else
         target::template turn<source, false>(p, x, y);
-    }
 }
 
 } // namespace

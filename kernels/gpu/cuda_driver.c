@@ -10,18 +10,16 @@ static int find(const struct cuda_driver *driver, const char *symbol, void *ret_
                 struct error *error)
 {
     *(void **)ret_function = dlsym(driver->library, symbol);
-    if (!*(void **)ret_function) {
+    if (!*(void **)ret_function)
         return error_set(error, -ENOSYS, "%s has no %s: the driver is too old", LIBRARY, symbol);
-    }
     return 0;
 }
 
 // A missing driver is reported in words of our own, a driver that does not load in the linker's.
 static int explain_missing(const char *reason, struct error *error)
 {
-    if (strncmp(reason, LIBRARY ":", strlen(LIBRARY ":")) == 0 && strstr(reason, "No such file")) {
+    if (strncmp(reason, LIBRARY ":", strlen(LIBRARY ":")) == 0 && strstr(reason, "No such file"))
         return error_set(error, -ENODEV, "no NVIDIA driver here (%s)", LIBRARY);
-    }
     return error_set(error, -ENODEV, "the NVIDIA driver does not load: %s", reason);
 }
 
@@ -30,9 +28,8 @@ int cuda_driver_init(struct cuda_driver *driver, struct error *error)
     int r = 0;
 
     *driver = (struct cuda_driver){.library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL)};
-    if (!driver->library) {
+    if (!driver->library)
         return explain_missing(dlerror(), error);
-    }
 #define FIND(name, symbol, parameters)                                                             \
     if (r == 0) {                                                                                  \
         r = find(driver, #symbol, &driver->name, error);                                           \
@@ -42,17 +39,15 @@ int cuda_driver_init(struct cuda_driver *driver, struct error *error)
 #define FIND(name, symbol, parameters) *(void **)&driver->name = dlsym(driver->library, #symbol);
     CUDA_DRIVER_OPTIONAL(FIND)
 #undef FIND
-    if (r < 0) {
+    if (r < 0)
         cuda_driver_finish(driver);
-    }
     return r;
 }
 
 void cuda_driver_finish(struct cuda_driver *driver)
 {
-    if (driver->library) {
+    if (driver->library)
         dlclose(driver->library);
-    }
     *driver = (struct cuda_driver){0};
 }
 
@@ -92,9 +87,8 @@ int cuda_driver_check(const struct cuda_driver *driver, int result, const char *
 {
     const char *name = NULL, *text = NULL;
 
-    if (result == CUDA_SUCCESS) {
+    if (result == CUDA_SUCCESS)
         return 0;
-    }
     driver->error_name(result, &name);
     driver->error_string(result, &text);
     return error_set(error, errno_of(result), "%s: %s (%s, %d)", doing,

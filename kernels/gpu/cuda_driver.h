@@ -120,7 +120,7 @@ struct cuda_egl_frame {
     X(copy_async, cuMemcpyDtoDAsync_v2,                                                            \
       (uint64_t to, uint64_t from, size_t bytes, struct CUstream_st * stream))
 
-// What edged does without where it is missing: then the member is NULL.
+// Optional functions: where one is missing, the member is NULL and edged does without.
 #define CUDA_DRIVER_OPTIONAL(X)                                                                    \
     X(graph_create, cuGraphCreate, (struct CUgraph_st * *graph, unsigned flags))                   \
     X(graph_destroy, cuGraphDestroy, (struct CUgraph_st * graph))                                  \

@@ -64,9 +64,8 @@ static int read_limits(struct gpu *gpu, struct error *error)
             check(gpu, gpu->driver.device_attribute(needed[i].value, needed[i].number, gpu->device),
                   needed[i].doing, error);
 
-        if (r < 0) {
+        if (r < 0)
             return r;
-        }
     }
     info->sm = 10 * major + minor;
     return 0;
@@ -78,12 +77,10 @@ static int read_info(struct gpu *gpu, struct error *error)
     int r = check(gpu, gpu->driver.device_name(info->name, sizeof info->name, gpu->device),
                   "asking the GPU's name", error);
 
-    if (r == 0) {
+    if (r == 0)
         r = read_limits(gpu, error);
-    }
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     gpu->driver.driver_version(&info->driver_version);
     info->multiprocessors = attribute(gpu, CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     info->l2_bytes = attribute(gpu, CUDA_ATTRIBUTE_L2_CACHE_SIZE);
@@ -101,28 +98,22 @@ static int open_device(struct gpu *gpu, struct error *error)
     const struct cuda_driver *driver = &gpu->driver;
     int r = check(gpu, driver->init(0), "starting CUDA", error);
 
-    if (r == 0) {
+    if (r == 0)
         r = check(gpu, driver->device_get(&gpu->device, 0), "opening the GPU", error);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = read_info(gpu, error);
-    }
     if (r == 0) {
         r = check(gpu, driver->context_retain(&gpu->context, gpu->device),
                   "making the GPU's context", error);
     }
-    if (r == 0) {
+    if (r == 0)
         r = check(gpu, driver->context_set(gpu->context), "entering the GPU's context", error);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = make_stream(gpu, 0, error);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = gpu_waiter_new(driver, gpu->context, error, &gpu->waiter);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = gpu_fence_init(&gpu->idle, driver, gpu->waiter, error);
-    }
     return r;
 }
 
@@ -134,9 +125,8 @@ static int load_kernels(struct gpu *gpu, struct error *error)
         int r = check(gpu, gpu->driver.module_load(&gpu->modules[i], image->start),
                       "loading the kernels", error);
 
-        if (r < 0) {
+        if (r < 0)
             return error_prefix(error, r, "%s, sm_%d", gpu->info.name, gpu->info.sm);
-        }
         gpu->module_count++;
     }
     return 0;
@@ -152,27 +142,22 @@ int gpu_new(struct error *error, struct gpu **ret_gpu)
                          "this edged has no CUDA kernels, it was built without nvcc");
     }
     gpu = calloc(1, sizeof *gpu);
-    if (!gpu) {
+    if (!gpu)
         return error_set(error, -ENOMEM, "no memory for a GPU");
-    }
     r = cuda_driver_init(&gpu->driver, error);
-    if (r == 0) {
+    if (r == 0)
         r = open_device(gpu, error);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = load_kernels(gpu, error);
-    }
-    if (r == 0) {
+    if (r == 0)
         *ret_gpu = TAKE(gpu);
-    }
     return r;
 }
 
 void gpu_free(struct gpu *gpu)
 {
-    if (!gpu) {
+    if (!gpu)
         return;
-    }
     if (gpu->lost) {
         gpu_waiter_free(gpu->waiter, true);
         free(gpu); // the library stays, threads of its own may be in it
@@ -181,19 +166,16 @@ void gpu_free(struct gpu *gpu)
     if (gpu->context) {
         gpu->driver.context_set(gpu->context); // of any thread; what was made is released in it
     }
-    while (gpu->module_count > 0) {
+    while (gpu->module_count > 0)
         gpu->driver.module_unload(gpu->modules[--gpu->module_count]);
-    }
     gpu_fence_finish(&gpu->idle);
     gpu_waiter_free(gpu->waiter, false);
     for (unsigned i = 0; i < GPU_STREAMS_MAX; i++) {
-        if (gpu->streams[i]) {
+        if (gpu->streams[i])
             gpu->driver.stream_destroy(gpu->streams[i]);
-        }
     }
-    if (gpu->fork) {
+    if (gpu->fork)
         gpu->driver.event_destroy(gpu->fork);
-    }
     if (gpu->context) {
         gpu->driver.context_set(NULL);
         gpu->driver.context_release(gpu->device);
@@ -242,12 +224,10 @@ static int fork_stream(struct gpu *gpu, unsigned number, struct error *error)
         r = check(gpu, driver->event_create(&gpu->fork, CUDA_EVENT_DISABLE_TIMING),
                   "making an event", error);
     }
-    if (r == 0 && !gpu->streams[number]) {
+    if (r == 0 && !gpu->streams[number])
         r = make_stream(gpu, number, error);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = check(gpu, driver->event_record(gpu->fork, gpu->streams[0]), "forking a stream", error);
-    }
     return r < 0 ? r
                  : check(gpu, driver->stream_wait_event(gpu->streams[number], gpu->fork, 0),
                          "forking a stream", error);
@@ -293,12 +273,10 @@ int gpu_block_check(const struct gpu *gpu, struct CUfunc_st *kernel, struct conf
         check(gpu, gpu->driver.function_attribute(&threads_max, CUDA_FUNCTION_MAX_THREADS, kernel),
               "asking a kernel's limits", error);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
-    if (block.x < 1 || block.x > x_max || block.y < 1 || block.y > y_max) {
+    if (block.x < 1 || block.x > x_max || block.y < 1 || block.y > y_max)
         return error_set(error, -EINVAL, "this GPU takes [1 to %d, 1 to %d]", x_max, y_max);
-    }
     if ((int64_t)block.x * block.y > threads_max) {
         return error_set(error, -EINVAL,
                          "that makes %lld threads, this kernel takes at most %d on this GPU",

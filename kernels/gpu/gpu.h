@@ -2,8 +2,8 @@
 //
 // A context is current in a thread: the one that made the GPU, and each that calls gpu_enter().
 // Work is queued by one thread at a time; memory comes and goes in any. A camera process has one
-// GPU. What CUDA reports as lost (a bad address, an endless kernel) stays lost until the process is
-// replaced.
+// GPU. A context that CUDA reports as lost (a bad address, an endless kernel) stays lost until the
+// process is replaced.
 #pragma once
 
 #include "config/config.h"
@@ -55,7 +55,7 @@ struct CUstream_st *gpu_stream(const struct gpu *gpu);
 // For gpu_fence_init().
 struct gpu_waiter *gpu_waiter(const struct gpu *gpu);
 
-// What gpu_kernel.h keeps of all kernels of a GPU, and nobody else looks at.
+// State of all kernels of a GPU; only gpu_kernel.h uses it.
 #define GPU_COMPLAINTS_MAX (2 * CONFIG_KERNEL_COUNT)
 struct gpu_blocks {
     struct config_block now[CONFIG_KERNEL_COUNT], before[CONFIG_KERNEL_COUNT];

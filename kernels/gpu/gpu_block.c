@@ -38,9 +38,8 @@ bool gpu_block_review(struct config_block block, struct config_block favourite,
         .percent = busy_percent(block, threads_max, resident, context),
     };
 
-    if (2 * advice.percent >= 100 || advice.percent == 0) {
+    if (2 * advice.percent >= 100 || advice.percent == 0)
         return false;
-    }
     for (size_t i = 0; i < ARRAY_LENGTH(shapes); i++) {
         unsigned percent = busy_percent(shapes[i], threads_max, resident, context);
 
@@ -49,9 +48,8 @@ bool gpu_block_review(struct config_block block, struct config_block favourite,
             advice.better_percent = percent;
         }
     }
-    if (advice.better_percent <= advice.percent) {
+    if (advice.better_percent <= advice.percent)
         return false;
-    }
     *ret_advice = advice;
     return true;
 }

@@ -39,7 +39,7 @@ struct gpu_grid gpu_grid_over(uint32_t width, uint32_t height, struct gpu_tile t
 // How many blocks of so many threads a multiprocessor runs at once, 0 or less: none, or unknown.
 typedef int gpu_resident_blocks(const void *context, unsigned threads);
 
-// What is wrong with a block.
+// A better block, and how busy both keep the GPU.
 struct gpu_block_advice {
     unsigned percent; // of the GPU's threads that can be busy
     struct config_block better;

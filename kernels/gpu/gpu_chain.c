@@ -32,9 +32,8 @@ int gpu_chain_new(struct gpu *gpu, bool graphs, struct error *error, struct gpu_
     const struct cuda_driver *driver = gpu_driver(gpu);
     struct gpu_chain *chain = calloc(1, sizeof *chain);
 
-    if (!chain) {
+    if (!chain)
         return error_set(error, -ENOMEM, "no memory for a chain of kernels");
-    }
     chain->gpu = gpu;
     chain->graphs = graphs && driver->graph_create && driver->graph_destroy &&
                     driver->graph_add_kernel && driver->graph_instantiate &&
@@ -47,12 +46,10 @@ static void drop_graph(struct gpu_chain *chain)
 {
     const struct cuda_driver *driver = gpu_driver(chain->gpu);
 
-    if (chain->exec) {
+    if (chain->exec)
         driver->graph_exec_destroy(chain->exec);
-    }
-    if (chain->graph) {
+    if (chain->graph)
         driver->graph_destroy(chain->graph);
-    }
     chain->exec = NULL;
     chain->graph = NULL;
     chain->built_count = 0;
@@ -105,9 +102,8 @@ static int leave_graph(struct gpu_chain *chain, struct error *error)
 {
     int r = 0;
 
-    for (unsigned i = 0; i < chain->count && !chain->queued && r == 0; i++) {
+    for (unsigned i = 0; i < chain->count && !chain->queued && r == 0; i++)
         r = queue(chain, &chain->launches[i], error);
-    }
     chain->queued = true;
     return r;
 }
@@ -124,9 +120,8 @@ static int build_graph(struct gpu_chain *chain)
         result = driver->graph_add_kernel(&chain->nodes[i], chain->graph,
                                           i > 0 ? &chain->nodes[i - 1] : NULL, i > 0, &node);
     }
-    if (result == CUDA_SUCCESS) {
+    if (result == CUDA_SUCCESS)
         result = driver->graph_instantiate(&chain->exec, chain->graph, 0);
-    }
     if (result == CUDA_SUCCESS) {
         memcpy(chain->built, chain->launches, chain->count * sizeof chain->launches[0]);
         chain->built_count = chain->count;
@@ -145,9 +140,8 @@ static int replay_graph(struct gpu_chain *chain)
             const struct cuda_kernel_node node = node_of(launch, (void *[]){launch->parameters});
             int result = driver->graph_set_kernel(chain->exec, chain->nodes[i], &node);
 
-            if (result != CUDA_SUCCESS) {
+            if (result != CUDA_SUCCESS)
                 return result;
-            }
             memcpy(built->parameters, launch->parameters, launch->size);
         }
     }
@@ -233,18 +227,16 @@ int gpu_chain_end(struct gpu_chain *chain, struct error *error)
 
     if (!chain->queued && chain->count == chain->built_count) {
         result = replay_graph(chain);
-        if (result == CUDA_SUCCESS) {
+        if (result == CUDA_SUCCESS)
             return 0;
-        }
         give_up(chain, result, "launching");
     }
     r = leave_graph(chain, error);
     if (r == 0 && chain->graphs && chain->count > 1) {
         drop_graph(chain);
         result = build_graph(chain);
-        if (result != CUDA_SUCCESS) {
+        if (result != CUDA_SUCCESS)
             give_up(chain, result, "building");
-        }
     }
     return r;
 }

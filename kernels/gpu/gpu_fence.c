@@ -29,9 +29,8 @@ int gpu_waiter_new(const struct cuda_driver *driver, struct CUctx_st *context, s
 {
     struct gpu_waiter *waiter = calloc(1, sizeof *waiter);
 
-    if (!waiter) {
+    if (!waiter)
         return error_set(error, -ENOMEM, "no memory to wait for the GPU with");
-    }
     waiter->driver = *driver;
     waiter->context = context;
     waiter->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -71,9 +70,8 @@ void gpu_waiter_free(struct gpu_waiter *waiter, bool lost)
         }
         pthread_join(thread, NULL);
     }
-    if (waiter) {
+    if (waiter)
         release(waiter);
-    }
 }
 
 // The next event, when the one before has been waited for; NULL: the end.
@@ -84,9 +82,8 @@ static struct CUevent_st *next_event(struct gpu_waiter *waiter)
     pthread_mutex_lock(&waiter->lock);
     waiter->current = NULL;
     pthread_cond_broadcast(&waiter->changed);
-    while (!waiter->event && !waiter->stopping) {
+    while (!waiter->event && !waiter->stopping)
         pthread_cond_wait(&waiter->changed, &waiter->lock);
-    }
     event = waiter->current = waiter->stopping ? NULL : TAKE(waiter->event);
     pthread_mutex_unlock(&waiter->lock);
     return event;
@@ -106,9 +103,8 @@ static void *wait_for_events(void *context)
             continue; // it rings already
         }
     }
-    if (waiter->given_up) {
+    if (waiter->given_up)
         release(waiter);
-    }
     return NULL;
 }
 
@@ -116,9 +112,8 @@ int gpu_waiter_order(struct gpu_waiter *waiter, struct CUevent_st *event)
 {
     int r = waiter->started ? 0 : -pthread_create(&waiter->thread, NULL, wait_for_events, waiter);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     waiter->started = true;
     pthread_mutex_lock(&waiter->lock);
     waiter->event = event;
@@ -131,9 +126,8 @@ void gpu_waiter_forget(struct gpu_waiter *waiter, const struct CUevent_st *event
 {
     pthread_mutex_lock(&waiter->lock);
     waiter->event = waiter->event == event ? NULL : waiter->event;
-    while (waiter->current == event) {
+    while (waiter->current == event)
         pthread_cond_wait(&waiter->changed, &waiter->lock);
-    }
     pthread_mutex_unlock(&waiter->lock);
 }
 
@@ -183,9 +177,8 @@ static int ask(const struct gpu_fence *fence, struct error *error)
     const struct cuda_driver *driver = fence->driver;
     int result = driver->event_query(fence->event);
 
-    if (result == CUDA_ERROR_NOT_READY) {
+    if (result == CUDA_ERROR_NOT_READY)
         return 0;
-    }
     return result == CUDA_SUCCESS ? 1
                                   : cuda_driver_check(driver, result, "waiting for the GPU", error);
 }
@@ -194,9 +187,8 @@ static int ask_for_a_while(const struct gpu_fence *fence, int64_t end_ns, struct
 {
     int r;
 
-    while ((r = ask(fence, error)) == 0 && clock_now_ns() < end_ns) {
+    while ((r = ask(fence, error)) == 0 && clock_now_ns() < end_ns)
         sched_yield();
-    }
     return r;
 }
 

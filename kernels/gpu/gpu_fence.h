@@ -22,8 +22,8 @@ int gpu_waiter_new(const struct cuda_driver *driver, struct CUctx_st *context, s
 // Takes NULL. Nothing is waited for any more, or the GPU is `lost`.
 void gpu_waiter_free(struct gpu_waiter *waiter, bool lost);
 
-// Has the bell rung when the event, of CUDA_EVENT_BLOCKING_SYNC, is reached or will never be. What
-// pthread_create() says.
+// Has the bell rung when the event, of CUDA_EVENT_BLOCKING_SYNC, is reached or will never be.
+// Errors of pthread_create().
 int gpu_waiter_order(struct gpu_waiter *waiter, struct CUevent_st *event);
 // The event is about to be destroyed: it is waited for no more afterwards. It was reached, or it
 // was never ordered.

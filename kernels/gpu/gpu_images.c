@@ -5,6 +5,7 @@
 #define IMAGES(X)                                                                                  \
     X(blur)                                                                                        \
     X(canny)                                                                                       \
+    X(cells)                                                                                       \
     X(convert)                                                                                     \
     X(demosaic)                                                                                    \
     X(direction)                                                                                   \

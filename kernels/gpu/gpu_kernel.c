@@ -18,9 +18,8 @@ static struct config_block own_block(bool integrated, struct gpu_tile tile, uint
     struct config_block best = {GPU_BLOCK_THREADS, 1, (int)tile.height};
     uint32_t threads = (width + tile.width - 1) / tile.width, idle_least = UINT32_MAX;
 
-    if (integrated) {
+    if (integrated)
         return (struct config_block){GPU_BLOCK_SHARED_X, GPU_BLOCK_SHARED_Y, best.rows};
-    }
     for (uint32_t x = GPU_BLOCK_THREADS; x >= 32; x /= 2) {
         uint32_t idle = (x - threads % x) % x;
 
@@ -78,9 +77,8 @@ static struct config_block fill_in(const struct gpu_kernel *kernel, struct confi
         block.x = own.x;
         block.y = own.y;
     }
-    if (!kernel->rows_vary || block.rows == 0) {
+    if (!kernel->rows_vary || block.rows == 0)
         block.rows = own.rows;
-    }
     return block;
 }
 
@@ -99,9 +97,8 @@ static void set_block(struct gpu_kernel *kernel, struct config_block block, cons
         return;
     }
     kernel->block = block;
-    if (new) {
+    if (new)
         review(kernel);
-    }
 }
 
 void gpu_kernel_join(struct gpu_kernel *kernel)
@@ -118,12 +115,10 @@ void gpu_kernel_leave(struct gpu_kernel *kernel)
 {
     struct gpu_kernel **at = &gpu_blocks(kernel->gpu)->kernels;
 
-    while (*at && *at != kernel) {
+    while (*at && *at != kernel)
         at = &(*at)->next;
-    }
-    if (*at) {
+    if (*at)
         *at = kernel->next;
-    }
 }
 
 void gpu_kernel_try(struct gpu_kernel *kernel, struct config_block block)
@@ -133,9 +128,8 @@ void gpu_kernel_try(struct gpu_kernel *kernel, struct config_block block)
     gpu_kernel_leave(kernel);
     kernel->tried = true;
     block = fill_in(kernel, block);
-    if (gpu_block_check(kernel->gpu, kernel->function, block, &why) == 0) {
+    if (gpu_block_check(kernel->gpu, kernel->function, block, &why) == 0)
         kernel->block = block;
-    }
 }
 
 void gpu_set_blocks(struct gpu *gpu, const struct config_block *blocks)
@@ -145,9 +139,8 @@ void gpu_set_blocks(struct gpu *gpu, const struct config_block *blocks)
     memcpy(all->before, all->now, sizeof all->before);
     memcpy(all->now, blocks, sizeof all->now);
     all->complaint_count = all->complaints_taken = 0;
-    for (struct gpu_kernel *kernel = all->kernels; kernel; kernel = kernel->next) {
+    for (struct gpu_kernel *kernel = all->kernels; kernel; kernel = kernel->next)
         set_block(kernel, blocks[kernel->group], "keeping the one before");
-    }
 }
 
 void gpu_complain(struct gpu *gpu, const struct error *text)
@@ -155,27 +148,24 @@ void gpu_complain(struct gpu *gpu, const struct error *text)
     struct gpu_blocks *all = gpu_blocks(gpu);
 
     for (unsigned i = 0; i < all->complaint_count; i++) {
-        if (strcmp(all->complaints[i].text, text->text) == 0) {
+        if (strcmp(all->complaints[i].text, text->text) == 0)
             return;
-        }
     }
-    if (all->complaint_count < GPU_COMPLAINTS_MAX) {
+    if (all->complaint_count < GPU_COMPLAINTS_MAX)
         all->complaints[all->complaint_count++] = *text;
-    }
 }
 
 bool gpu_take_complaint(struct gpu *gpu, struct error *ret_text)
 {
     struct gpu_blocks *all = gpu_blocks(gpu);
 
-    if (all->complaints_taken == all->complaint_count) {
+    if (all->complaints_taken == all->complaint_count)
         return false;
-    }
     *ret_text = all->complaints[all->complaints_taken++];
     return true;
 }
 
-// What a launch can say about itself. Anything else is about work queued before it, or about a
+// Whether an error is about the launch itself. Others are about work queued before it, or about a
 // context that is gone.
 static bool is_refusal(int result)
 {
@@ -252,9 +242,8 @@ int gpu_kernel_launch(struct gpu_kernel *kernel, struct gpu_job *job, struct err
         result = launch_block(kernel, job);
     }
     r = cuda_driver_check(gpu_driver(kernel->gpu), result, "launching", error);
-    if (r < 0) {
+    if (r < 0)
         return error_prefix(error, r, "the kernel %s", kernel->key);
-    }
     kernel->good = kernel->block;
     return 0;
 }

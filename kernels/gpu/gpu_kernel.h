@@ -44,7 +44,7 @@ void gpu_kernel_leave(struct gpu_kernel *kernel);
 void gpu_kernel_try(struct gpu_kernel *kernel, struct config_block block);
 
 // Queues the kernel over the picture of `job` in the GPU's stream and returns. The job, whose rows
-// are filled in, is the first member of the struct that the kernel takes. What CUDA says where no
+// are filled in, is the first member of the struct that the kernel takes. CUDA's error where no
 // other block can help.
 int gpu_kernel_launch(struct gpu_kernel *kernel, struct gpu_job *job, struct error *error);
 

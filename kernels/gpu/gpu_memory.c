@@ -36,9 +36,8 @@ static int enter(const struct gpu_memory *memory, struct error *error)
 // it, once: then the second try enters the context, unless it was current already.
 static bool may_release(const struct gpu_memory *memory)
 {
-    if (enter(memory, NULL) < 0) {
+    if (enter(memory, NULL) < 0)
         enter(memory, NULL);
-    }
     return !gpu_is_lost(memory->gpu);
 }
 
@@ -59,9 +58,8 @@ static int registered_allocate(void *context, size_t size, void **ret_memory)
     void *mapping;
     int r = enter(memory, &error);
 
-    if (r < 0) {
+    if (r < 0)
         return fail(memory, r, &error);
-    }
     mapping =
         mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (mapping == MAP_FAILED) {
@@ -82,10 +80,38 @@ static void registered_release(void *context, void *block, size_t size)
 {
     const struct gpu_memory *memory = context;
 
-    if (may_release(memory)) {
+    if (may_release(memory))
         gpu_driver(memory->gpu)->host_unregister(block);
-    }
     munmap(block, size);
+}
+
+// Whether the driver takes memory that another one has mapped shows when its address is asked for.
+static int registered_lend(void *context, void *block, size_t size)
+{
+    const struct gpu_memory *memory = context;
+    const struct cuda_driver *driver = gpu_driver(memory->gpu);
+    uint64_t address;
+    int r = enter(memory, NULL);
+
+    if (r == 0) {
+        r = check(memory, driver->host_register(block, size, CUDA_HOST_DEVICEMAP),
+                  "registering a driver's buffer", NULL);
+    }
+    if (r < 0)
+        return r;
+    r = check(memory, driver->host_address(&address, block, 0), "asking for its device address",
+              NULL);
+    if (r < 0)
+        driver->host_unregister(block);
+    return r;
+}
+
+static void registered_end_loan(void *context, void *block)
+{
+    const struct gpu_memory *memory = context;
+
+    if (may_release(memory))
+        gpu_driver(memory->gpu)->host_unregister(block);
 }
 
 static int pinned_allocate(void *context, size_t size, void **ret_memory)
@@ -95,14 +121,12 @@ static int pinned_allocate(void *context, size_t size, void **ret_memory)
     void *block;
     int r = enter(memory, &error);
 
-    if (r < 0) {
+    if (r < 0)
         return fail(memory, r, &error);
-    }
     r = check(memory, gpu_driver(memory->gpu)->host_alloc(&block, size, CUDA_HOST_DEVICEMAP),
               "allocating pinned memory", &error);
-    if (r < 0) {
+    if (r < 0)
         return fail(memory, r, &error);
-    }
     *ret_memory = memset(block, 0, size);
     return 0;
 }
@@ -112,9 +136,8 @@ static void pinned_release(void *context, void *block, size_t size)
     const struct gpu_memory *memory = context;
 
     (void)size;
-    if (may_release(memory)) {
+    if (may_release(memory))
         gpu_driver(memory->gpu)->host_free(block);
-    }
 }
 
 // Attached to the host from the start: no kernel of another stream keeps the CPU from it.
@@ -125,14 +148,12 @@ static int managed_allocate(void *context, size_t size, void **ret_memory)
     uint64_t address;
     int r = enter(memory, &error);
 
-    if (r < 0) {
+    if (r < 0)
         return fail(memory, r, &error);
-    }
     r = check(memory, gpu_driver(memory->gpu)->mem_alloc_managed(&address, size, CUDA_ATTACH_HOST),
               "allocating managed memory", &error);
-    if (r < 0) {
+    if (r < 0)
         return fail(memory, r, &error);
-    }
     *ret_memory = memset((void *)(uintptr_t)address, 0, size);
     return 0;
 }
@@ -143,9 +164,8 @@ static void managed_release(void *context, void *block, size_t size)
     const struct gpu_memory *memory = context;
 
     (void)size;
-    if (may_release(memory)) {
+    if (may_release(memory))
         gpu_driver(memory->gpu)->mem_free((uintptr_t)block);
-    }
 }
 
 static int device_allocate(void *context, size_t size, void **ret_memory)
@@ -159,9 +179,8 @@ static int device_allocate(void *context, size_t size, void **ret_memory)
         r = check(memory, gpu_driver(memory->gpu)->mem_alloc(&address, size),
                   "allocating the GPU's own memory", &error);
     }
-    if (r < 0) {
+    if (r < 0)
         return fail(memory, r, &error);
-    }
     r = check(memory, gpu_driver(memory->gpu)->mem_clear(address, 0, size, gpu_stream(memory->gpu)),
               "clearing the GPU's own memory", &error);
     if (r < 0) {
@@ -204,9 +223,8 @@ static int find_address(const struct gpu_memory *memory, void *block, struct err
 
 static int attach(const struct gpu_memory *memory, void *block, unsigned flags, struct error *error)
 {
-    if (memory->kind != CONFIG_MEMORY_MANAGED) {
+    if (memory->kind != CONFIG_MEMORY_MANAGED)
         return 0;
-    }
     return check(
         memory,
         gpu_driver(memory->gpu)->stream_attach(gpu_stream(memory->gpu), (uintptr_t)block, 0, flags),
@@ -242,12 +260,10 @@ static int run_probe(struct gpu_memory *memory, uint32_t *block, struct error *e
     uint64_t input;
     int r = memory_to_gpu(memory, block, size, error, &input);
 
-    if (r == 0) {
+    if (r == 0)
         r = gpu_probe_launch(memory->gpu, input, input + half, error);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = memory_to_cpu(memory, block, size, error);
-    }
     return r < 0 ? r : memory_wait(memory, error);
 }
 
@@ -257,17 +273,14 @@ static int probe(struct gpu_memory *memory, uint32_t *block, struct error *error
     for (uint32_t round = 1; round <= 2; round++) {
         int r;
 
-        for (uint32_t i = 0; i < GPU_PROBE_WORDS; i++) {
+        for (uint32_t i = 0; i < GPU_PROBE_WORDS; i++)
             block[i] = i * 2654435761U * round;
-        }
         r = run_probe(memory, block, error);
-        if (r < 0) {
+        if (r < 0)
             return r;
-        }
         for (uint32_t i = 0; i < GPU_PROBE_WORDS; i++) {
-            if (block[GPU_PROBE_WORDS + i] != ~(i * 2654435761U * round)) {
+            if (block[GPU_PROBE_WORDS + i] != ~(i * 2654435761U * round))
                 return error_set(error, -EIO, "CPU and GPU see different bytes");
-            }
         }
     }
     return 0;
@@ -277,23 +290,21 @@ static int use_kind(struct gpu_memory *memory, enum config_memory kind, struct e
 {
     static const struct frame_allocator allocators[] = {
         [CONFIG_MEMORY_REGISTERED] = {"registered", NULL, NULL, registered_allocate,
-                                      registered_release, memory_to_gpu, memory_to_cpu,
-                                      memory_wait},
+                                      registered_release, memory_to_gpu, memory_to_cpu, memory_wait,
+                                      registered_lend, registered_end_loan},
         [CONFIG_MEMORY_PINNED] = {"pinned", NULL, NULL, pinned_allocate, pinned_release,
-                                  memory_to_gpu, memory_to_cpu, memory_wait},
+                                  memory_to_gpu, memory_to_cpu, memory_wait, NULL, NULL},
         [CONFIG_MEMORY_MANAGED] = {"managed", NULL, NULL, managed_allocate, managed_release,
-                                   memory_to_gpu, memory_to_cpu, memory_wait},
+                                   memory_to_gpu, memory_to_cpu, memory_wait, NULL, NULL},
     };
     const struct gpu_info *info = gpu_info(memory->gpu);
     size_t size = 2 * GPU_PROBE_WORDS * sizeof(uint32_t);
     void *block = NULL;
 
-    if ((size_t)kind >= ARRAY_LENGTH(allocators) || !allocators[kind].allocate) {
+    if ((size_t)kind >= ARRAY_LENGTH(allocators) || !allocators[kind].allocate)
         return error_set(error, -EINVAL, "this is no memory of a GPU");
-    }
-    if (kind == CONFIG_MEMORY_MANAGED ? !info->can_manage : !info->can_map_host) {
+    if (kind == CONFIG_MEMORY_MANAGED ? !info->can_manage : !info->can_map_host)
         return error_set(error, -ENOTSUP, "this GPU has none");
-    }
     memory->kind = kind;
     memory->allocator = allocators[kind];
     memory->allocator.context = memory;
@@ -303,6 +314,7 @@ static int use_kind(struct gpu_memory *memory, enum config_memory kind, struct e
     memory->device_allocator.release = managed_release;
     memory->device_allocator.to_gpu = device_to_gpu;
     memory->device_allocator.to_cpu = device_to_cpu;
+    memory->device_allocator.lend = NULL;
     int r = memory->allocator.allocate(memory, size, &block);
     if (r < 0 || !block) {
         gpu_memory_take_failure(memory, error);
@@ -330,26 +342,23 @@ int gpu_memory_new(struct gpu *gpu, enum config_memory wanted, struct error *why
     struct error reasons = {0};
     int r = -ENOTSUP;
 
-    if (!memory) {
+    if (!memory)
         return error_set(why, -ENOMEM, "no memory for a kind of memory");
-    }
     pthread_mutex_init(&memory->lock, NULL);
     memory->gpu = gpu;
     for (; gpu && r < 0 && kind < CONFIG_MEMORY_HOST; kind++) {
         struct error error = {0};
 
         r = use_kind(memory, kind, &error);
-        if (r < 0) {
+        if (r < 0)
             pass_over(kind, &error, &reasons);
-        }
     }
     if (r < 0) {
         memory->kind = CONFIG_MEMORY_HOST;
         memory->allocator = memory->device_allocator = *frame_allocator_host();
     }
-    if (reasons.text[0]) {
+    if (reasons.text[0])
         error_set(why, 0, "%s", reasons.text);
-    }
     *ret_memory = memory;
     return 0;
 }
@@ -366,9 +375,8 @@ int gpu_memory_take_failure(struct gpu_memory *memory, struct error *ret_why)
 {
     pthread_mutex_lock(&memory->lock);
     int code = memory->failed;
-    if (code && ret_why) {
+    if (code && ret_why)
         *ret_why = memory->failure;
-    }
     memory->failed = 0;
     pthread_mutex_unlock(&memory->lock);
     return code;

@@ -10,7 +10,6 @@ extern "C" __global__ void gpu_probe(const uint32_t *__restrict__ input,
 {
     uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
 
-    if (i < count) {
+    if (i < count)
         output[i] = ~input[i];
-    }
 }

@@ -1,4 +1,5 @@
-// What the self-tests of memory let a GPU do: read what the CPU wrote, write what it will read.
+// A launch for the self-tests of memory: the GPU reads words that the CPU wrote, and writes words
+// that it will read.
 #pragma once
 
 #include "kernels/gpu/gpu.h"

@@ -72,17 +72,15 @@ static int take_planes(struct surface *surface, const struct cuda_egl_frame *ima
 {
     const struct nvbuf_planes *planes = &buffer_of(&surface->frame)->planes;
 
-    if (image->type != CUDA_EGL_PITCH) {
+    if (image->type != CUDA_EGL_PITCH)
         return error_set(error, -EPROTO, "the GPU sees a surface in blocks");
-    }
     if (image->plane_count < PLANES) {
         return error_set(error, -EPROTO, "the GPU sees %u of the planes of a surface",
                          image->plane_count);
     }
     for (unsigned i = 0; i < PLANES; i++) {
-        if (!image->planes[i] || image->pitch != planes->pitch[i]) {
+        if (!image->planes[i] || image->pitch != planes->pitch[i])
             return error_set(error, -EPROTO, "the GPU sees a plane with another pitch");
-        }
         surface->frame.gpu_bases[i] = (uintptr_t)image->planes[i] - planes->offset[i];
     }
     return 0;
@@ -95,9 +93,8 @@ static int register_image(const struct gpu_surfaces *surfaces, struct surface *s
     struct nvbuf_buffer *buffer = buffer_of(&surface->frame);
     struct cuda_egl_frame image = {0};
 
-    if (!driver->image_register || !driver->image_frame || !driver->image_unregister) {
+    if (!driver->image_register || !driver->image_frame || !driver->image_unregister)
         return error_set(error, -ENOSYS, "the driver of the GPU takes no images");
-    }
     if (surfaces->library.map_egl_image(surface->frame.handle, 0) != 0 ||
         !buffer->mapped.egl_image) {
         return failed("NvBufSurfaceMapEglImage", error);
@@ -121,22 +118,18 @@ static void surface_free(const struct gpu_surfaces *surfaces, struct surface *su
 
         if (surface->image) {
             // A call of the driver may return the error of work queued before it, once.
-            if (gpu_enter(surfaces->gpu, NULL) < 0) {
+            if (gpu_enter(surfaces->gpu, NULL) < 0)
                 gpu_enter(surfaces->gpu, NULL);
-            }
             gpu_driver(surfaces->gpu)->image_unregister(surface->image);
         }
-        if (mapped->egl_image) {
+        if (mapped->egl_image)
             library->unmap_egl_image(surface->frame.handle, 0);
-        }
         for (int i = 0; i < PLANES; i++) {
-            if (mapped->addresses[i]) {
+            if (mapped->addresses[i])
                 library->unmap(surface->frame.handle, 0, i);
-            }
         }
-        if (!surface->adopted) {
+        if (!surface->adopted)
             library->destroy(surface->frame.handle);
-        }
     }
     free(surface);
 }
@@ -164,13 +157,11 @@ static int surface_new(const struct gpu_surfaces *surfaces, uint32_t width, uint
         surface->frame.handle_size = sizeof *handle;
         r = map_planes(surfaces, surface, error);
     }
-    if (r == 0) {
+    if (r == 0)
         r = register_image(surfaces, surface, error);
-    }
     if (r < 0) {
-        if (surface) {
+        if (surface)
             surface_free(surfaces, surface);
-        }
         return r;
     }
     *ret_surface = surface;
@@ -191,9 +182,8 @@ static int surfaces_lay_out(void *context, struct frame_layout *layout, struct e
     const struct gpu_surfaces *surfaces = context;
     struct nvbuf_surface *sample;
 
-    if (strcmp(layout->format->name, "NV12") != 0) {
+    if (strcmp(layout->format->name, "NV12") != 0)
         return error_set(error, -ENOTSUP, "no surface holds %s", layout->format->name);
-    }
     int r = nvbufsurface_new(&surfaces->library, layout->width, layout->height, error, &sample);
     if (r == 0) {
         lay_out_as(sample->buffers, layout);
@@ -254,9 +244,8 @@ static int surfaces_begin_cpu(void *context, struct frame_surface *surface, stru
     const struct gpu_surfaces *surfaces = context;
 
     for (int i = 0; i < PLANES; i++) {
-        if (surfaces->library.sync_for_cpu(surface->handle, 0, i) != 0) {
+        if (surfaces->library.sync_for_cpu(surface->handle, 0, i) != 0)
             return failed("NvBufSurfaceSyncForCpu", error);
-        }
     }
     return 0;
 }
@@ -266,9 +255,8 @@ static int surfaces_end_cpu(void *context, struct frame_surface *surface, struct
     const struct gpu_surfaces *surfaces = context;
 
     for (int i = 0; i < PLANES; i++) {
-        if (surfaces->library.sync_for_device(surface->handle, 0, i) != 0) {
+        if (surfaces->library.sync_for_device(surface->handle, 0, i) != 0)
             return failed("NvBufSurfaceSyncForDevice", error);
-        }
     }
     return 0;
 }
@@ -290,26 +278,21 @@ static int probe_plane(struct gpu *gpu, const struct frame *frame, unsigned from
     const struct frame_surface *surface = frame->surface;
     int r = frame_begin_cpu_access(frame, error);
 
-    for (uint32_t i = 0; i < GPU_PROBE_WORDS && r == 0; i++) {
+    for (uint32_t i = 0; i < GPU_PROBE_WORDS && r == 0; i++)
         written[i] = i * factor;
-    }
-    if (r == 0) {
+    if (r == 0)
         r = frame_end_cpu_access(frame, error);
-    }
     if (r == 0) {
         r = gpu_probe_launch(gpu, surface->gpu_bases[from] + frame->layout.planes[from].offset,
                              surface->gpu_bases[!from] + frame->layout.planes[!from].offset, error);
     }
-    if (r == 0) {
+    if (r == 0)
         r = gpu_wait(gpu, clock_now_ns() + NS_PER_S, error);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = frame_begin_cpu_access(frame, error);
-    }
     for (uint32_t i = 0; i < GPU_PROBE_WORDS && r == 0; i++) {
-        if (read[i] != ~(i * factor)) {
+        if (read[i] != ~(i * factor))
             r = error_set(error, -EIO, "CPU and GPU see different bytes");
-        }
     }
     return r;
 }
@@ -323,15 +306,13 @@ static int probe(struct gpu *gpu, const struct frame_allocator *allocator, struc
 
     frame_layout_init(&layout, pixel_format_by_name("NV12"), PROBE_WIDTH, PROBE_HEIGHT, 1);
     int r = allocator->surfaces->lay_out(allocator->context, &layout, error);
-    if (r == 0) {
+    if (r == 0)
         r = frame_pool_new(&layout, 1, allocator, &pool);
-    }
     if (r == 0) {
         _cleanup_(cleanup_frame) struct frame *frame = frame_pool_take(pool);
 
-        for (unsigned from = 0; from < PLANES && r == 0; from++) {
+        for (unsigned from = 0; from < PLANES && r == 0; from++)
             r = probe_plane(gpu, frame, from, error);
-        }
     }
     frame_pool_unref(pool);
     return r;
@@ -345,9 +326,8 @@ int gpu_surfaces_new(struct gpu *gpu, struct error *error, struct gpu_surfaces *
     struct gpu_surfaces *surfaces = calloc(1, sizeof *surfaces);
     int r = surfaces ? 0 : error_set(error, -ENOMEM, "no memory for surfaces");
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     pthread_mutex_init(&surfaces->lock, NULL);
     surfaces->gpu = gpu;
     surfaces->allocator = (struct frame_allocator){
@@ -383,9 +363,8 @@ bool gpu_surfaces_take_failure(struct gpu_surfaces *surfaces, struct error *ret_
 {
     pthread_mutex_lock(&surfaces->lock);
     bool had = surfaces->failed;
-    if (had && ret_why) {
+    if (had && ret_why)
         *ret_why = surfaces->failure;
-    }
     surfaces->failed = false;
     pthread_mutex_unlock(&surfaces->lock);
     return had;

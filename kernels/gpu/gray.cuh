@@ -42,9 +42,8 @@ struct planar : luma_bytes<1, 0> {
     static __device__ __forceinline__ void gray(const uint32_t (&raw)[N], uint32_t (&words)[N])
     {
 #pragma unroll
-        for (int i = 0; i < N; i++) {
+        for (int i = 0; i < N; i++)
             words[i] = raw[i];
-        }
     }
 };
 
@@ -53,9 +52,8 @@ template <int OFFSET> struct packed : luma_bytes<2, OFFSET> {
     static __device__ __forceinline__ void gray(const uint32_t (&raw)[2 * N], uint32_t (&words)[N])
     {
 #pragma unroll
-        for (int i = 0; i < N; i++) {
+        for (int i = 0; i < N; i++)
             words[i] = __byte_perm(raw[2 * i], raw[2 * i + 1], OFFSET ? 0x7531 : 0x6420);
-        }
     }
 };
 
@@ -145,9 +143,8 @@ __device__ __forceinline__ void load_gray(const uint8_t *__restrict__ row, uint3
         for (int i = 0; i < N; i++) {
             words[i] = 0;
 #pragma unroll 1
-            for (uint32_t k = 0; k < 4 && x + 4 * i + k < width; k++) {
+            for (uint32_t k = 0; k < 4 && x + 4 * i + k < width; k++)
                 words[i] |= format::luma(from + (size_t)(4 * i + k) * format::BYTES) << 8 * k;
-            }
         }
     }
 }

@@ -1,6 +1,6 @@
-// What the kernels over a picture and the C code that launches them agree on: the first member of
-// every kernel's parameters, and the formats that kernels are named after. Included from C and from
-// CUDA, so nothing else of edged is.
+// Definitions shared by the kernels over a picture and the C code that launches them: the first
+// member of every kernel's parameters, and the formats that kernels are named after. Included from
+// C and from CUDA, so nothing else of edged is.
 #pragma once
 
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #define JOB_ROWS 4
 #define JOB_ROWS_MAPPED 16
 
-// What an address and a stride are multiples of where kernels read that many pixels by vectors.
+// Kernels read that many pixels by vectors where address and stride are multiples of this.
 #define JOB_VECTOR_BYTES(pixel_bytes) ((pixel_bytes) % 2 ? 8 : 16)
 
 // Planes that a kernel does not use are anything.

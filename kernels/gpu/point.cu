@@ -111,22 +111,18 @@ __device__ __forceinline__ void make_tile(const point_cuda &p, uint32_t x, uint3
         uint32_t row = min(y + i, p.job.height - 1);
 
         load_gray<format, VECTOR>(input_row(p.job, 0, row), x, p.job.width, words[i]);
-        if (point::BESIDE && p.beside) {
+        if (point::BESIDE && p.beside)
             load_words<8>(beside + (size_t)row * p.plane_stride, others[i]);
-        }
     }
 #pragma unroll
     for (int i = 0; i < point::ROWS; i++) {
-        if (y + i >= p.job.height) {
+        if (y + i >= p.job.height)
             return;
-        }
-        if (point::KEPT) {
+        if (point::KEPT)
             store_words<true>(current + (size_t)(y + i) * p.plane_stride, words[i], PIXELS);
-        }
 #pragma unroll
-        for (int k = 0; k < WORDS; k++) {
+        for (int k = 0; k < WORDS; k++)
             words[i][k] = make.of(words[i][k], others[i][k]);
-        }
         store_words<VECTOR>(output_row(p.job, 0, y + i) + x, words[i], p.job.width - x);
     }
 }
@@ -138,14 +134,12 @@ __device__ __forceinline__ void make_picture(const point_cuda &p)
     bool vectors = aligned(p.job.input[0] | p.job.input_stride[0], format::VECTOR_BYTES) &&
                    aligned(p.job.output[0] | p.job.output_stride[0], PIXELS);
 
-    if (x >= p.job.width || y >= p.job.height) {
+    if (x >= p.job.width || y >= p.job.height)
         return;
-    }
-    if (vectors && x + PIXELS <= p.job.width) {
+    if (vectors && x + PIXELS <= p.job.width)
         make_tile<format, point, true>(p, x, y);
-    } else {
+    else
         make_tile<format, point, false>(p, x, y);
-    }
 }
 
 } // namespace

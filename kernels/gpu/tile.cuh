@@ -1,5 +1,5 @@
-// What a thread of any of our kernels does around its arithmetic: finds its tile, loads words,
-// brings gray to limited range, stores eight pixels.
+// The steps of a thread around its arithmetic, the same in all our kernels: it finds its tile,
+// loads words, brings gray to limited range, stores eight pixels.
 //
 // Four gray pixels are a word, the first in the lowest byte. As two pairs of 16 bit lanes they are
 // `even` (pixels 0, 2) and `odd` (1, 3).
@@ -66,9 +66,8 @@ __device__ __forceinline__ void load_words(const uint8_t *__restrict__ from, uin
         }
     } else {
 #pragma unroll
-        for (int i = 0; i < N; i++) {
+        for (int i = 0; i < N; i++)
             words[i] = __ldg(reinterpret_cast<const uint32_t *>(from) + i);
-        }
     }
 }
 
@@ -86,9 +85,8 @@ __device__ __forceinline__ void load_bytes(const uint8_t *__restrict__ from, uin
         for (int i = 0; i < N; i++) {
             words[i] = 0;
 #pragma unroll 1
-            for (uint32_t k = 0; k < 4; k++) {
+            for (uint32_t k = 0; k < 4; k++)
                 words[i] |= (uint32_t)__ldg(from + min(4 * i + k, count - 1)) << 8 * k;
-            }
         }
     }
 }
@@ -100,15 +98,13 @@ __device__ __forceinline__ void store_words(uint8_t *__restrict__ to, const uint
 {
     if constexpr (VECTOR) {
 #pragma unroll
-        for (int i = 0; i < N; i += 2) {
+        for (int i = 0; i < N; i += 2)
             reinterpret_cast<uint2 *>(to)[i / 2] = make_uint2(words[i], words[i + 1]);
-        }
     } else {
 #pragma unroll
         for (int i = 0; i < 4 * N; i++) {
-            if (i < count) {
+            if (i < count)
                 to[i] = (uint8_t)(words[i / 4] >> i % 4 * 8);
-            }
         }
     }
 }
@@ -144,9 +140,8 @@ __device__ __forceinline__ uint32_t limited_lanes(uint32_t lanes)
 // Four pixels of 0..255 from their lanes, as they are or limited.
 template <range RANGE> __device__ __forceinline__ uint32_t in_range(uint32_t even, uint32_t odd)
 {
-    if (RANGE == FULL) {
+    if (RANGE == FULL)
         return __byte_perm(even, odd, 0x6240);
-    }
     return __byte_perm(limited_lanes(even), limited_lanes(odd), 0x7351);
 }
 

@@ -1,5 +1,5 @@
-// What the kernels share that make each pixel of gray from those around it: a window of pixels, of
-// any layout of gray.cuh, and columns of rows that are read once.
+// Shared code of the kernels that make each pixel of gray from those around it: a window of pixels,
+// of any layout of gray.cuh, and columns of rows that are read once.
 //
 // A window is the 8 pixels of a row that a thread makes and those beside them, the border
 // replicated. Two pixels share a word in 16 bit lanes, two apart: `even` (0, 2) and `odd` (1, 3) of
@@ -157,13 +157,11 @@ __device__ __forceinline__ void make_row(const parameters &p, uint32_t x, int y,
 {
     uint32_t words[WORDS];
 
-    if (!filter::SHARES && !wanted) {
+    if (!filter::SHARES && !wanted)
         return;
-    }
     filter::make(p, lines, words);
-    if (wanted) {
+    if (wanted)
         store_words<VECTOR>(output_row(p.job, 0, y) + x, words, p.job.width - x);
-    }
 }
 
 // Rows from `y` to `end`, COUNT at a time, none read twice; all that the first COUNT need are on
@@ -177,13 +175,11 @@ __device__ __forceinline__ void make_column(const parameters &p, uint32_t x, int
     typename filter::line lines[MORE + COUNT];
 
 #pragma unroll
-    for (int i = 0; i < MORE + COUNT; i++) {
+    for (int i = 0; i < MORE + COUNT; i++)
         rows[i] = source.load(y + i - filter::RADIUS);
-    }
 #pragma unroll
-    for (int i = 0; i < MORE; i++) {
+    for (int i = 0; i < MORE; i++)
         lines[i] = filter::reduce(pairs_of(source.take(rows[i])));
-    }
 #pragma unroll 1
     for (;;) {
 #pragma unroll
@@ -192,16 +188,14 @@ __device__ __forceinline__ void make_column(const parameters &p, uint32_t x, int
             make_row<filter, VECTOR>(p, x, y + i, y + i < end, lines + i);
         }
         y += COUNT;
-        if (y >= end) {
+        if (y >= end)
             return;
-        }
 #pragma unroll
         for (int i = 0; i < MORE + COUNT; i++) {
-            if (i < MORE) {
+            if (i < MORE)
                 lines[i] = lines[COUNT + i];
-            } else {
+            else
                 rows[i] = source.load(y + i - filter::RADIUS);
-            }
         }
     }
 }
@@ -214,16 +208,14 @@ __device__ __forceinline__ void make_picture(const parameters &p, bool plain)
     bool vector = aligned(p.job.input[0] | p.job.input_stride[0], format::VECTOR_BYTES) &&
                   aligned(p.job.output[0] | p.job.output_stride[0], PIXELS);
 
-    if (x >= p.job.width || y >= p.job.height) {
+    if (x >= p.job.width || y >= p.job.height)
         return;
-    }
-    if (!vector || !has_window<format>(x, p.job.width)) {
+    if (!vector || !has_window<format>(x, p.job.width))
         make_column<slow, format, false, 1>(p, x, y, end);
-    } else if (!plain) {
+    else if (!plain)
         make_column<slow, format, true, 1>(p, x, y, end);
-    } else {
+    else
         make_column<fast, format, true, COUNT>(p, x, y, end);
-    }
 }
 
 } // namespace

@@ -181,9 +181,8 @@ SIMD_CLONES
 static void measure_l2(const int16_t *restrict gx, const int16_t *restrict gy, size_t width,
                        uint8_t *restrict output)
 {
-    for (size_t x = 0; x < width; x++) {
+    for (size_t x = 0; x < width; x++)
         output[x] = near(root(square_sum(gx[x], gy[x])), 0.5f);
-    }
 }
 
 SIMD_CLONES
@@ -305,9 +304,8 @@ static void run_rows(const struct stage *stage, const uint8_t *const *rows, uint
     for (unsigned i = 0; i < count; i++) {
         gradient_measure(gradient, gradient_find_columns(gradient, rows + i, width, scratch), width,
                          scratch, outputs[i]);
-        if (stage->limited) {
+        if (stage->limited)
             compose_in_place(outputs[i], width);
-        }
     }
 }
 
@@ -328,20 +326,18 @@ static uint32_t threshold(enum config_norm norm, double gain, unsigned result)
     while (low < high) {
         uint32_t middle = (low + high) / 2;
 
-        if (result_of(norm, gain, middle) >= result) {
+        if (result_of(norm, gain, middle) >= result)
             high = middle;
-        } else {
+        else
             low = middle + 1;
-        }
     }
     return low > reach ? UINT32_MAX : low;
 }
 
 void gradient_thresholds(enum config_norm norm, double gain, uint32_t ret_thresholds[256])
 {
-    for (unsigned i = 0; i < 256; i++) {
+    for (unsigned i = 0; i < 256; i++)
         ret_thresholds[i] = threshold(norm, gain, i);
-    }
 }
 
 unsigned gradient_radius(enum config_operator op)
@@ -354,11 +350,10 @@ void gradient_set(struct gradient *gradient, const struct stage_options *options
     gradient->op = options->op;
     gradient->norm = options->norm;
     gradient->gain = options->gain;
-    if (gradient->gain == 1.0) {
+    if (gradient->gain == 1.0)
         gradient->rows = magnitude_rows_for(gradient->norm, gradient->op);
-    } else if (gradient->norm == CONFIG_NORM_L2) {
+    else if (gradient->norm == CONFIG_NORM_L2)
         gradient_thresholds(gradient->norm, gradient->gain, gradient->thresholds);
-    }
 }
 
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
@@ -409,20 +404,17 @@ static unsigned fuses(const struct gpu_stage_setup *setup)
 {
     unsigned count = gpu_stage_match(setup, STAGE_GRADIENT), gradient = gradient_at(setup);
 
-    if (count == 0) {
+    if (count == 0)
         return 0;
-    }
-    if (setup->steps[gradient].options.op == CONFIG_OPERATOR_SOBEL) {
+    if (setup->steps[gradient].options.op == CONFIG_OPERATOR_SOBEL)
         return count + match_threshold(setup);
-    }
     return gradient == 0 ? count : 0;
 }
 
 static unsigned rows_of(const struct gpu_stage_setup *setup)
 {
-    if (!setup->mapped || !setup->first) {
+    if (!setup->mapped || !setup->first)
         return JOB_ROWS;
-    }
     return setup->camera->height < GRADIENT_CUDA_TALL ? JOB_ROWS_MAPPED : GRADIENT_CUDA_ROWS_TALL;
 }
 
@@ -451,9 +443,8 @@ static int init_gpu(struct gpu_stage *stage, const struct gpu_stage_setup *setup
                              (struct gpu_tile){JOB_PIXELS, rows_of(setup)}, error,
                              "gradient_%s_%s_%s", name ? name : gpu_stage_layout(setup),
                              options->norm == CONFIG_NORM_L2 ? "l2" : "l1", range);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     stage->kernels[0].rows_vary = true;
     return gpu_stage_add_memory(stage, thresholds, sizeof thresholds, "thresholds", error,
                                 &parameters->thresholds);

@@ -35,7 +35,8 @@
 
 namespace {
 
-// What becomes of a gradient: a magnitude of gain 1 or any, or whether it reaches a threshold.
+// The output made of a gradient: its magnitude, with gain 1 or any other, or whether it reaches a
+// threshold.
 enum result { MAGNITUDE, SCALED, BINARY };
 
 // The filter that an operator, a norm, a range and a result make.
@@ -46,9 +47,8 @@ template <class op, norm NORM, range RANGE, result RESULT> struct magnitude : op
     {
         half2 gx, gy;
 
-        if (RESULT != BINARY) {
+        if (RESULT != BINARY)
             return magnitudes_at<op, NORM, RESULT == MAGNITUDE>(p.thresholds, p.gain, l, k);
-        }
         op::slopes(l, k, gx, gy);
         return NORM == L1 ? reached_l1(gx, gy, p.least) : reached_l2(gx, gy, p.least);
     }
@@ -59,9 +59,8 @@ template <class op, norm NORM, range RANGE, result RESULT> struct magnitude : op
 #pragma unroll
         for (int i = 0; i < WORDS; i++) {
             words[i] = in_range<RANGE>(results(p, l, 2 * i), results(p, l, 2 * i + 1));
-            if (RESULT == BINARY) {
+            if (RESULT == BINARY)
                 words[i] = (words[i] & p.white) | (~words[i] & p.black);
-            }
         }
     }
 };

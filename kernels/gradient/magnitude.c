@@ -25,7 +25,8 @@ struct pixel_slopes {
     vec_words x[2], y[2];
 };
 
-// What a row's magnitudes are made of: L2's sums of squares or L1's words, of even and odd pixels.
+// Intermediate values of a row's magnitudes: L2's sums of squares or L1's words, of even and odd
+// pixels.
 struct numbers {
     vec_sums sums[2];
     vec_pair words;
@@ -51,9 +52,8 @@ VEC vec_bytes pixels(const uint8_t *row, struct place place)
 {
     uint8_t some[VEC_BYTES];
 
-    if (!place.edge || place.left >= VEC_BYTES) {
+    if (!place.edge || place.left >= VEC_BYTES)
         return vec_load(row + place.x);
-    }
     memset(some, row[place.x + place.left - 1], sizeof some);
     memcpy(some, row + place.x, place.left);
     return vec_load(some);
@@ -62,17 +62,15 @@ VEC vec_bytes pixels(const uint8_t *row, struct place place)
 // The pixels `by` columns further left or right; `nearer` is what lies one column less far.
 VEC vec_bytes pixels_left(const uint8_t *row, struct place place, vec_bytes nearer, size_t by)
 {
-    if (!place.edge || (place.x > 0 && place.left >= VEC_BYTES)) {
+    if (!place.edge || (place.x > 0 && place.left >= VEC_BYTES))
         return vec_load(row + place.x - by);
-    }
     return vec_before(row[place.x > 0 ? place.x - by : 0], nearer);
 }
 
 VEC vec_bytes pixels_right(const uint8_t *row, struct place place, vec_bytes nearer, size_t by)
 {
-    if (!place.edge || place.left >= VEC_BYTES + by) {
+    if (!place.edge || place.left >= VEC_BYTES + by)
         return vec_load(row + place.x + by);
-    }
     return vec_behind(nearer, row[place.x + place.left - 1]);
 }
 
@@ -191,14 +189,12 @@ VEC void write_row(enum config_norm norm, struct numbers numbers, struct place p
         words.second = vec_scale(words.second, COMPOSE_FACTOR);
     }
     row = l2 ? vec_pack(words) : vec_weave(words);
-    if (limited) {
+    if (limited)
         row = vec_least(row, (vec_bytes){0} + COMPOSE_REACH) + COMPOSE_BLACK;
-    }
-    if (!place.edge || place.left >= VEC_BYTES) {
+    if (!place.edge || place.left >= VEC_BYTES)
         vec_store(output + place.x, row);
-    } else {
+    else
         memcpy(output + place.x, &row, place.left);
-    }
 }
 
 // A row's numbers are made before the roots of the row above are, so that neither waits for the
@@ -231,9 +227,8 @@ VEC void walk_parts(enum config_norm norm, enum config_operator op, const uint8_
     unsigned radius = op == CONFIG_OPERATOR_SOBEL5 ? 2 : 1;
     struct row_part parts[STAGE_ROWS_MAX + 2 * RADIUS_MAX];
 
-    for (unsigned i = 0; i < 2 * radius; i++) {
+    for (unsigned i = 0; i < 2 * radius; i++)
         parts[i] = part_of(op, rows[i], place);
-    }
     for (unsigned i = 0; i < count; i++) {
         parts[i + 2 * radius] = part_of(op, rows[i + 2 * radius], place);
         simd_read_below(rows, count, i, place.x);
@@ -245,22 +240,20 @@ VEC void walk_parts(enum config_norm norm, enum config_operator op, const uint8_
 VEC void walk(enum config_norm norm, enum config_operator op, const uint8_t *const *rows,
               unsigned count, struct place place, bool limited, uint8_t *const *outputs)
 {
-    if (op == CONFIG_OPERATOR_SOBEL) {
+    if (op == CONFIG_OPERATOR_SOBEL)
         walk_boxes(norm, rows, count, place, limited, outputs);
-    } else {
+    else
         walk_parts(norm, op, rows, count, place, limited, outputs);
-    }
 }
 
 VEC void walk_all(enum config_norm norm, enum config_operator op, const uint8_t *const *rows,
                   unsigned count, size_t width, bool limited, uint8_t *const *outputs)
 {
     for (size_t x = 0, left = width; x < width; x += VEC_BYTES, left -= VEC_BYTES) {
-        if (x == 0 || left < VEC_BYTES + RADIUS_MAX) {
+        if (x == 0 || left < VEC_BYTES + RADIUS_MAX)
             walk(norm, op, rows, count, (struct place){x, left, true}, limited, outputs);
-        } else {
+        else
             walk(norm, op, rows, count, (struct place){x, left, false}, limited, outputs);
-        }
     }
 }
 

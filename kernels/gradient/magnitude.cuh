@@ -65,9 +65,8 @@ __device__ __forceinline__ uint32_t round_gain(uint64_t thresholds, float f, num
 {
     float rounded = rintf(f);
 
-    if (fabsf(f - rounded) > 0.4995f) {
+    if (fabsf(f - rounded) > 0.4995f)
         return settle(reinterpret_cast<const uint32_t *>(thresholds), f, exact());
-    }
     return (uint32_t)fminf(rounded, 255.0f);
 }
 
@@ -77,9 +76,8 @@ template <norm NORM> __device__ __forceinline__ uint32_t magnitudes(half2 gx, ha
 {
     const half2 most = pair(0x00ff00ff);
 
-    if (NORM == L1) {
+    if (NORM == L1)
         return bits(smaller(__hadd2(__habs2(gx), __habs2(gy)), most));
-    }
     float xa = __low2float(gx), xb = __high2float(gx);
     float ya = __low2float(gy), yb = __high2float(gy);
     float a = xa * xa + ya * ya, b = xb * xb + yb * yb;

@@ -114,7 +114,8 @@ struct scharr {
         return l;
     }
 
-    // What is weighed: the sums of the outer ones, 3, and the one between them, 10.
+    // The weighted sums' parts: the sum of the outer ones, weight 3, and the one between them,
+    // weight 10.
     static __device__ __forceinline__ void parts(const line *l, int k, half2 (&x)[2], half2 (&y)[2])
     {
         pairs d;
@@ -150,9 +151,9 @@ struct scharr {
     }
 };
 
-// What is added to P and Q, at most 12240 off 0, so that no lane borrows of the other and the bits
-// are those of a half: 0.75 and P times 2^-11 while it is less than 512, and no less than that far
-// off otherwise.
+// The bias that is added to P and Q, at most 12240 off 0. With it no lane borrows of the other, and
+// the bits are those of a half: 0.75 and P times 2^-11 while it is less than 512, and no less than
+// that far off otherwise.
 constexpr uint32_t SOBEL5_BIAS = 0x3a00;
 
 // P or Q as magnitude.cuh has integers, of lanes with the bias.
@@ -199,9 +200,8 @@ struct sobel5 {
 
     static __device__ __forceinline__ uint32_t left(const line *l, int k)
     {
-        if (k % 2) {
+        if (k % 2)
             return right(l, k - 1);
-        }
         return __byte_perm(right(l, k > 0 ? k - 1 : PAIRS), right(l, k + 1), 0x5432);
     }
 

@@ -2,13 +2,10 @@
 //
 // A branch is the steps of one view's picture, or of one side of a split. Branches that begin alike
 // share the planes that these steps make: where active branches part, what they have in common so
-// far goes into a plane that each goes on from, if that is less work. So nothing but time depends
-// on who else is watched: every picture is the same, bit for bit, and where a plane cannot be had
-// branches stay as they were.
+// far goes into a plane that each goes on from, if that is less work. Sharing changes only the
+// time, never the pictures, not by a bit. Where a plane cannot be had branches stay as they were.
 //
-// A branch that compares frames keeps what it knows of the frame before to itself. The difference
-// by a fixed threshold on the CPU is the exception: motion views and motion events of equal
-// thresholds have one in common (graph_watch()), and share what comes before it with others.
+// A branch that compares frames shares nothing: what it knows of the frame before is its own.
 // Used by one thread, but for graph_count().
 #pragma once
 
@@ -28,11 +25,11 @@ void graph_free(struct graph *graph);
 
 // The next frame begins: before any of its pictures is made.
 void graph_begin(struct graph *graph);
-// Any thread. How often stages of a kind were computed, and how often a view or motion events had
-// the result of another instead.
+// Any thread. How often stages of a kind were computed, and how often a view had the result of
+// another instead.
 struct graph_count graph_count(const struct graph *graph, enum stage_kind kind);
 
-// What a branch is made for; outlives it.
+// The arguments of branch_init(); the things they point to outlive the branch.
 struct branch_setup {
     const struct plan *plan;           // at least one step
     const struct frame_layout *camera; // of the picture it begins with; copied
@@ -61,8 +58,8 @@ int branch_init(struct branch *branch, struct graph *graph, const struct branch_
                 struct error *error);
 void branch_finish(struct branch *branch); // takes zeroed ones
 
-// From the next graph_begin() on. What becomes active has forgotten. Branches that are not active
-// share nothing, and none of their pictures is made.
+// From the next graph_begin() on. A branch that becomes active has forgotten. Branches that are not
+// active share nothing, and none of their pictures is made.
 void branch_set_active(struct branch *branch, bool active);
 // The next picture has none before it: nothing moves in it.
 void branch_forget(struct branch *branch);
@@ -71,23 +68,7 @@ void branch_forget(struct branch *branch);
 // `picture`, whose frame is laid out as the view's picture.
 void branch_compute(struct branch *branch, const struct frame *camera, struct frame *picture);
 // Queues on the GPU the planes that are not made yet, which other branches may read as well, in
-// stream 0; then the picture, in any stream behind it. `pictures.input` is not looked at. What
-// runner_launch() says.
-int branch_launch_shared(struct branch *branch, const struct gpu_pictures *pictures,
-                         struct error *error);
-int branch_launch(struct branch *branch, const struct gpu_pictures *pictures, struct error *error);
-
-// The difference of frames of `layout` by that threshold, on the CPU, for motion events: the one
-// that motion views have, from its first graph_watch() to its last graph_unwatch() at least.
-// -ENOMEM.
-int graph_watch(struct graph *graph, const struct frame_layout *layout, int threshold,
-                struct graph_part **ret_difference);
-void graph_unwatch(struct graph_part *difference); // takes NULL
-// The stage, as difference.h knows it.
-const struct stage *graph_difference(const struct graph_part *difference);
-// Whether others have it active, too; views among them compare all rows.
-bool graph_difference_is_shared(const struct graph_part *difference);
-// Compares rows first..end-1 of the frame that graph_begin() began, behind the views, unless one of
-// them has compared all rows already. The other rows are not looked at in this frame.
-void graph_compare(struct graph_part *difference, const struct frame *frame, uint32_t first,
-                   uint32_t end);
+// stream 0; then the picture behind them, in `stream`, which is in use afterwards.
+// `pictures.input` is not looked at. Errors of runner_launch().
+int branch_launch(struct branch *branch, unsigned stream, const struct gpu_pictures *pictures,
+                  struct error *error);

@@ -50,9 +50,8 @@ struct plan_step plan_step(enum stage_kind kind, const struct config_view *setti
 int plan_find(const struct plan *plan, enum stage_kind kind)
 {
     for (unsigned i = 0; i < plan->count; i++) {
-        if (plan->steps[i].kind == kind) {
+        if (plan->steps[i].kind == kind)
             return (int)i;
-        }
     }
     return -1;
 }
@@ -60,9 +59,8 @@ int plan_find(const struct plan *plan, enum stage_kind kind)
 static void set_mask(struct plan *plan, struct mask_plane *mask)
 {
     for (unsigned i = 0; i < plan->count; i++) {
-        if (plan->steps[i].kind == STAGE_MASK) {
+        if (plan->steps[i].kind == STAGE_MASK)
             plan->steps[i].options.mask = mask;
-        }
     }
 }
 
@@ -72,18 +70,16 @@ int plan_load_mask(struct plan *plan, const struct view_setup *setup, struct err
     int r;
 
     *ret_mask = NULL;
-    if (plan_find(plan, STAGE_MASK) < 0) {
+    if (plan_find(plan, STAGE_MASK) < 0)
         return 0;
-    }
     r = mask_plane_new(setup->settings, setup->input->width, setup->input->height, setup->read_mask,
                        setup->read_context, error, ret_mask);
-    if (r == 0) {
+    if (r == 0)
         set_mask(plan, *ret_mask);
-    }
     return r;
 }
 
-// What is being planned.
+// A plan that is being made.
 struct planning {
     struct plan plan;
     const struct config_view *settings;
@@ -101,17 +97,15 @@ static void add(struct planning *planning, enum stage_kind kind)
     plan->steps[plan->count] = plan_step(kind, planning->settings);
     plan->steps[plan->count].options.shades = shapes && !planning->mask;
     plan->count++;
-    if (!shapes && kind != STAGE_MASK) {
+    if (!shapes && kind != STAGE_MASK)
         planning->mask = kind == STAGE_THRESHOLD || kind == STAGE_CANNY || kind == STAGE_DIFFERENCE;
-    }
 }
 
 // Of views of edged's own, where what is shown is one plane for the last time.
 static void add_mask(struct planning *planning)
 {
-    if (config_view_is_masked(planning->settings)) {
+    if (config_view_is_masked(planning->settings))
         add(planning, STAGE_MASK);
-    }
 }
 
 static void plan_camera(struct planning *planning)
@@ -119,9 +113,8 @@ static void plan_camera(struct planning *planning)
     struct plan *plan = &planning->plan;
 
     plan->format = "NV12";
-    if (planning->exact) {
+    if (planning->exact)
         plan->format = strcmp(planning->input->name, "GREY") == 0 ? "GREY" : "RGB3";
-    }
     // The camera's own picture is nothing to write on.
     if (strcmp(plan->format, planning->input->name) != 0 ||
         (!planning->exact && config_view_has_label(planning->settings))) {
@@ -132,9 +125,8 @@ static void plan_camera(struct planning *planning)
 // Gray rows, where plane 0 does not hold them as they are.
 static void add_gray(struct planning *planning)
 {
-    if (planning->input->luma_step != 1) {
+    if (planning->input->luma_step != 1)
         add(planning, STAGE_GRAY);
-    }
 }
 
 static void plan_gray(struct planning *planning)
@@ -154,9 +146,8 @@ static void plan_gray(struct planning *planning)
 static void add_smooth_gray(struct planning *planning)
 {
     add_gray(planning);
-    if (planning->settings->blur != 0) {
+    if (planning->settings->blur != 0)
         add(planning, STAGE_BLUR);
-    }
 }
 
 static void add_gradient(struct planning *planning)
@@ -175,15 +166,12 @@ static void plan_edges(struct planning *planning)
 
 static void add_morphology(struct planning *planning, enum config_morphology morphology)
 {
-    if (morphology == CONFIG_MORPHOLOGY_ERODE || morphology == CONFIG_MORPHOLOGY_OPEN) {
+    if (morphology == CONFIG_MORPHOLOGY_ERODE || morphology == CONFIG_MORPHOLOGY_OPEN)
         add(planning, STAGE_ERODE);
-    }
-    if (morphology > CONFIG_MORPHOLOGY_ERODE) {
+    if (morphology > CONFIG_MORPHOLOGY_ERODE)
         add(planning, STAGE_DILATE);
-    }
-    if (morphology == CONFIG_MORPHOLOGY_CLOSE) {
+    if (morphology == CONFIG_MORPHOLOGY_CLOSE)
         add(planning, STAGE_ERODE);
-    }
 }
 
 static void plan_binary(struct planning *planning)
@@ -209,9 +197,8 @@ static void plan_direction(struct planning *planning)
     planning->plan.format = planning->exact ? "RGB3" : "NV12";
     planning->plan.computed = true;
     add_gray(planning);
-    if (planning->settings->blur != 0) {
+    if (planning->settings->blur != 0)
         add(planning, STAGE_BLUR);
-    }
     add(planning, STAGE_DIRECTION);
 }
 
@@ -227,9 +214,8 @@ static void plan_canny(struct planning *planning)
 static void add_difference(struct planning *planning)
 {
     add(planning, STAGE_DIFFERENCE);
-    if (planning->settings->threshold == CONFIG_THRESHOLD_OTSU) {
+    if (planning->settings->threshold == CONFIG_THRESHOLD_OTSU)
         add(planning, STAGE_THRESHOLD);
-    }
 }
 
 static void plan_motion(struct planning *planning)
@@ -237,9 +223,8 @@ static void plan_motion(struct planning *planning)
     planning->plan.format = planning->exact ? "RGB3" : "NV12";
     add_gray(planning);
     add_difference(planning);
-    if (planning->settings->erode > 0) {
+    if (planning->settings->erode > 0)
         add(planning, STAGE_ERODE);
-    }
     add_mask(planning);
     add(planning, STAGE_MARK);
 }
@@ -318,9 +303,8 @@ static void plan_custom(struct planning *planning)
     planning->plan.format = planning->exact ? "GREY" : "NV12";
     planning->plan.computed = true;
     add_gray(planning);
-    for (size_t i = 0; i < stages->count; i++) {
+    for (size_t i = 0; i < stages->count; i++)
         add_stage(planning, (enum config_stage)stages->list[i]);
-    }
 }
 
 // Each side has a plan of its own (split.h).
@@ -349,8 +333,7 @@ struct plan plan_make(const struct config_view *settings, const struct pixel_for
         .settings = settings, .input = input, .exact = output == VIEW_OUTPUT_EXACT};
 
     makers[settings->view](&planning);
-    if (planning.plan.computed && !planning.exact && !ends_in_direction(&planning.plan)) {
+    if (planning.plan.computed && !planning.exact && !ends_in_direction(&planning.plan))
         add(&planning, STAGE_COMPOSE);
-    }
     return planning.plan;
 }

@@ -14,7 +14,7 @@ struct gpu;
 struct graph;
 struct view;
 
-// What a view delivers.
+// The pictures that a view delivers.
 enum view_output {
     VIEW_OUTPUT_STREAM, // NV12 for an encoder: computed gray as 16 + (219 m + 127) / 255, chroma
                         // 128
@@ -22,8 +22,8 @@ enum view_output {
                         // mapping
 };
 
-// What a view is made for. Everything is copied, what is pointed to by `gpu` and the allocator's
-// context outlives the view.
+// The arguments of a new view. All are copied, but `gpu` and the allocator's context outlive the
+// view.
 struct view_setup {
     const struct config_view *settings;
     const char *camera; // its name, for a label; NULL: there is none, as for VIEW_OUTPUT_EXACT
@@ -55,7 +55,7 @@ struct plan {
 struct plan plan_make(const struct config_view *settings, const struct pixel_format *input,
                       enum view_output output);
 // Gives the steps STAGE_MASK of the plan of `setup`'s view, which plan_make() leaves without it,
-// the view's mask. What mask_plane_new() says. The caller owns *ret_mask, which outlives the plan's
+// the view's mask. Errors of mask_plane_new(). The caller owns *ret_mask, which outlives the plan's
 // use; NULL where no step has one.
 int plan_load_mask(struct plan *plan, const struct view_setup *setup, struct error *error,
                    struct mask_plane **ret_mask);

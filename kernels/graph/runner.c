@@ -18,9 +18,8 @@ _Static_assert(ROWS_STAGES_MAX >= PLAN_STEPS_MAX, "a plan's steps may all be row
 // The first stage from `at` on that scans, or the end.
 static unsigned next_scan(const struct runner *runner, unsigned at)
 {
-    while (at < runner->count && !runner->stages[at].scans) {
+    while (at < runner->count && !runner->stages[at].scans)
         at++;
-    }
     return at;
 }
 
@@ -55,8 +54,7 @@ static int make_pass(const struct runner *runner, struct runner_pass *pass)
     return r == 0 && pass->rows ? rows_set_pool(pass->rows, runner->pool) : r;
 }
 
-// A stage that scans begins a pass, so the next to scan is behind it. One that has scanned already
-// begins the first pass.
+// A stage that scans begins a pass, so the next to scan is behind it.
 static int make_passes(struct runner *runner)
 {
     unsigned end = 0;
@@ -64,9 +62,8 @@ static int make_passes(struct runner *runner)
 
     do {
         struct runner_pass *pass = &runner->passes[runner->pass_count++];
-        bool scanned = runner->begun || runner->pass_count > 1;
-
-        *pass = (struct runner_pass){.first = end, .end = next_scan(runner, end + scanned)};
+        *pass = (struct runner_pass){.first = end,
+                                     .end = next_scan(runner, end + (runner->pass_count > 1))};
         end = pass->end;
         r = make_pass(runner, pass);
     } while (end < runner->count && r == 0);
@@ -77,10 +74,6 @@ static int make_stages(struct runner *runner, const struct runner_setup *setup, 
 {
     int r = 0;
 
-    if (setup->begun) {
-        runner->stages[runner->count++] = *setup->begun;
-        runner->begun = true;
-    }
     while (runner->count < setup->count && r == 0) {
         const struct plan_step *step = &setup->steps[runner->count];
         const struct stage_setup stage = {&step->options, setup->camera, setup->output,
@@ -96,16 +89,14 @@ static int init_on_cpu(struct runner *runner, const struct runner_setup *setup, 
 {
     int r = make_stages(runner, setup, error);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     if (!setup->last) {
         runner->plane = aligned_alloc(SIMD_CACHE_LINE, runner->stride * runner->height);
         r = runner->plane ? 0 : -ENOMEM;
     }
-    if (r == 0 && !runner->stages[0].ops->run_frame) {
+    if (r == 0 && !runner->stages[0].ops->run_frame)
         r = make_passes(runner);
-    }
     return r < 0 ? error_set(error, r, "no memory for the rows between stages") : 0;
 }
 
@@ -115,22 +106,21 @@ static void finish_on_cpu(struct runner *runner)
         rows_free(runner->passes[i].rows);
         free(runner->passes[i].plane);
     }
-    for (unsigned i = runner->begun; i < runner->count; i++) {
+    for (unsigned i = 0; i < runner->count; i++)
         stage_finish(&runner->stages[i]);
-    }
     free(runner->plane);
 }
 
-// What the pass makes of rows first..end-1 goes to the stage behind it.
+// Runs the pass, and hands its output to the scan of the stage behind it.
 static void scan(struct runner *runner, const struct runner_pass *pass, const uint8_t *input,
-                 size_t stride, uint32_t first, uint32_t end)
+                 size_t stride)
 {
     struct stage *stage = &runner->stages[pass->end];
 
-    for (uint32_t y = first, next; y < end; y = next) {
+    for (uint32_t y = 0, next; y < runner->height; y = next) {
         const uint8_t *rows = input + y * stride;
 
-        next = end - y < pass->band ? end : y + pass->band;
+        next = runner->height - y < pass->band ? runner->height : y + pass->band;
         if (pass->rows) {
             rows_run(pass->rows, rows, stride, pass->plane, runner->stride, 0, next - y);
             stage->ops->scan(stage, pass->plane, runner->stride, y, next);
@@ -140,52 +130,44 @@ static void scan(struct runner *runner, const struct runner_pass *pass, const ui
     }
 }
 
-static const struct runner_pass *last_pass(const struct runner *runner)
+// The passes from row 0 of what the first stage reads to the runner's output.
+static void run_passes(struct runner *runner, const uint8_t *input, size_t stride,
+                       struct frame *picture)
 {
-    return &runner->passes[runner->pass_count - 1];
-}
+    const struct runner_pass *last = &runner->passes[runner->pass_count - 1];
 
-void runner_scan(struct runner *runner, const uint8_t *input, size_t stride,
-                 const struct frame *camera, struct frame *picture, uint32_t first, uint32_t end)
-{
-    for (unsigned i = 0; i < runner->count; i++) {
-        if (runner->stages[i].ops->begin) {
-            runner->stages[i].ops->begin(&runner->stages[i], camera, picture);
-        }
-    }
-    for (const struct runner_pass *pass = runner->passes; pass < last_pass(runner); pass++) {
-        scan(runner, pass, input, stride, first, end);
+    for (const struct runner_pass *pass = runner->passes; pass < last; pass++) {
+        scan(runner, pass, input, stride);
         if (pass->plane) {
             input = pass->plane; // of bands no row is asked for any more
             stride = pass->band == runner->height ? runner->stride : 0;
         }
     }
+    rows_run(last->rows, input, stride, runner->plane ? runner->plane : frame_plane(picture, 0),
+             runner->plane ? runner->stride : picture->layout.planes[0].stride, 0, runner->height);
 }
 
-void runner_compute(struct runner *runner, const uint8_t *input, size_t stride,
-                    const struct frame *camera, struct frame *picture)
+void runner_compute(struct runner *runner, const struct runner *before, const struct frame *camera,
+                    struct frame *picture)
 {
     struct stage *first = &runner->stages[0];
-    const struct runner_pass *last;
 
     if (first->ops->run_frame) {
         first->ops->run_frame(first, camera, picture, 0, runner->height);
         return;
     }
-    runner_scan(runner, input, stride, camera, picture, 0, runner->height);
-    last = last_pass(runner);
-    if (last > runner->passes && last[-1].plane) {
-        input = last[-1].plane;
-        stride = last[-1].band == runner->height ? runner->stride : 0;
+    for (unsigned i = 0; i < runner->count; i++) {
+        if (runner->stages[i].ops->begin)
+            runner->stages[i].ops->begin(&runner->stages[i], camera, picture);
     }
-    rows_run(last->rows, input, stride, runner->plane ? runner->plane : frame_plane(picture, 0),
-             runner->plane ? runner->stride : picture->layout.planes[0].stride, 0, runner->height);
+    run_passes(runner, before ? before->plane : frame_plane(camera, 0),
+               before ? before->stride : camera->layout.planes[0].stride, picture);
 }
 
 // On a GPU
 // ---------------------------------------------------------------------
 
-// What the stage from step `at` on is made for.
+// The arguments of the stage from step `at` on.
 static struct gpu_stage_setup setup_at(const struct runner_setup *setup, unsigned at)
 {
     return (struct gpu_stage_setup){
@@ -218,9 +200,8 @@ unsigned runner_count_stages(const struct runner_setup *setup)
     for (unsigned at = 0; at < setup->count; at += taken) {
         const struct gpu_stage_setup stage = setup_at(setup, at);
 
-        if (!stages_find_gpu(&stage, &taken)) {
+        if (!stages_find_gpu(&stage, &taken))
             return 0;
-        }
         count++;
     }
     return count;
@@ -245,9 +226,8 @@ static int init_on_gpu(struct runner *runner, const struct runner_setup *setup, 
         struct gpu_stage_setup stage = setup_at(setup, at);
         const struct gpu_stage_ops *ops = stages_find_gpu(&stage, &taken);
 
-        if (!ops) {
+        if (!ops)
             return error_set(error, -ENOTSUP, "this view has no CUDA kernel");
-        }
         stage.count = taken;
         stage.last = setup->last && at + taken == setup->count;
         stage.mapped = setup->mapped && (stage.first || stage.last);
@@ -316,9 +296,8 @@ static struct gpu_kernel *kernel_at(struct runner *runner, unsigned index)
     for (unsigned i = 0; i < runner->count; i++) {
         struct gpu_stage *stage = &runner->gpu_stages[i];
 
-        if (index < stage->kernel_count) {
+        if (index < stage->kernel_count)
             return &stage->kernels[index];
-        }
         index -= stage->kernel_count;
     }
     return NULL;
@@ -333,9 +312,8 @@ size_t runner_groups(const struct runner *runner, enum config_kernel *ret_groups
         for (unsigned k = 0; k < runner->gpu_stages[i].kernel_count; k++) {
             enum config_kernel group = runner->gpu_stages[i].kernels[k].group;
 
-            if (!(seen >> group & 1)) {
+            if (!(seen >> group & 1))
                 ret_groups[count++] = group;
-            }
             seen |= 1U << group;
         }
     }
@@ -347,9 +325,8 @@ struct gpu_kernel *runner_kernel(struct runner *runner, enum config_kernel group
     struct gpu_kernel *kernel;
 
     for (unsigned i = 0; (kernel = kernel_at(runner, i)); i++) {
-        if (kernel->group == group) {
+        if (kernel->group == group)
             return kernel;
-        }
     }
     return NULL;
 }
@@ -359,9 +336,8 @@ void runner_try_block(struct runner *runner, enum config_kernel group, struct co
     struct gpu_kernel *kernel;
 
     for (unsigned i = 0; (kernel = kernel_at(runner, i)); i++) {
-        if (kernel->group == group) {
+        if (kernel->group == group)
             gpu_kernel_try(kernel, block);
-        }
     }
 }
 
@@ -370,9 +346,8 @@ void runner_leave_block(struct runner *runner, enum config_kernel group)
     struct gpu_kernel *kernel;
 
     for (unsigned i = 0; (kernel = kernel_at(runner, i)); i++) {
-        if (kernel->group == group && kernel->tried) {
+        if (kernel->group == group && kernel->tried)
             gpu_kernel_join(kernel);
-        }
     }
 }
 
@@ -395,25 +370,22 @@ int runner_init(struct runner *runner, const struct runner_setup *setup, struct 
 
 void runner_finish(struct runner *runner)
 {
-    if (runner->gpu) {
+    if (runner->gpu)
         finish_on_gpu(runner);
-    } else {
+    else
         finish_on_cpu(runner);
-    }
     *runner = (struct runner){0};
 }
 
 void runner_forget(struct runner *runner)
 {
-    for (unsigned i = runner->begun; i < runner->count; i++) {
+    for (unsigned i = 0; i < runner->count; i++) {
         struct stage *stage = &runner->stages[i];
         struct gpu_stage *gpu_stage = &runner->gpu_stages[i];
 
-        if (stage->ops && stage->ops->forget) {
+        if (stage->ops && stage->ops->forget)
             stage->ops->forget(stage);
-        }
-        if (gpu_stage->ops && gpu_stage->ops->forget) {
+        if (gpu_stage->ops && gpu_stage->ops->forget)
             gpu_stage->ops->forget(gpu_stage);
-        }
     }
 }

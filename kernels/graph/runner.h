@@ -13,7 +13,8 @@
 #include "kernels/stage/gpu_stage.h"
 #include "kernels/stage/stage.h"
 
-// What a runner is made for. Masks and the pool outlive it, the rest is needed for the call alone.
+// The arguments of a new runner. Masks and the pool outlive it, the rest is needed for the call
+// alone.
 struct runner_setup {
     const struct plan_step *steps;
     unsigned count;                    // 1..PLAN_STEPS_MAX
@@ -22,9 +23,7 @@ struct runner_setup {
     bool first;                        // reads the camera's picture; else a plane of gray
     bool last;                         // writes the view's picture; else a plane of gray
     // Of the CPU.
-    struct pool *pool;         // NULL: the caller's thread alone
-    const struct stage *begun; // has the first step's state and has scanned when the runner runs;
-                               // outlives the runner; NULL: the runner has that stage itself
+    struct pool *pool; // NULL: the caller's thread alone
     // Of the GPU.
     struct gpu *gpu; // NULL: the CPU computes
     bool mapped;     // pictures lie in memory of the host, from which a row read twice comes twice
@@ -45,7 +44,6 @@ struct runner {
     uint32_t width, height; // pixels
     // Of the CPU.
     struct stage stages[PLAN_STEPS_MAX];
-    bool begun; // the first stage is not the runner's
     struct runner_pass passes[PLAN_STEPS_MAX + 1];
     unsigned pass_count;
     struct pool *pool; // not owned; NULL: there is none
@@ -65,17 +63,11 @@ void runner_finish(struct runner *runner);
 // The next picture has none before it: nothing moves in it.
 void runner_forget(struct runner *runner);
 
-// One picture on the CPU. `input` is row 0 of what the first stage reads, `stride` in bytes;
-// `camera` is the camera's picture and `picture` the view's, laid out as that; NULL where the
-// runner writes its plane.
-void runner_compute(struct runner *runner, const uint8_t *input, size_t stride,
-                    const struct frame *camera, struct frame *picture);
-// The scans of that alone, for a runner that ends in a stage that scans and whose rows others make.
-// Of rows first..end-1 if nothing but gray comes before that stage; else all rows have to be asked
-// for.
-void runner_scan(struct runner *runner, const uint8_t *input, size_t stride,
-                 const struct frame *camera, struct frame *picture, uint32_t first, uint32_t end);
-
+// One picture on the CPU. The first stage reads the plane that `before` has made, or plane 0 of the
+// camera's picture where `before` is NULL. `picture` is the view's, laid out as that; NULL where
+// the runner writes its plane.
+void runner_compute(struct runner *runner, const struct runner *before, const struct frame *camera,
+                    struct frame *picture);
 // How many stages do the steps on a GPU, each of which reads and writes a picture; 0: some step has
 // no kernel. The setup's GPU is not looked at.
 unsigned runner_count_stages(const struct runner_setup *setup);
@@ -87,8 +79,8 @@ int runner_init_plan(struct runner *runner, struct gpu *gpu, const struct plan *
                      const struct frame_layout *camera, bool mapped, struct error *error);
 // Queues one picture in the GPU's stream and returns. Input and output do not overlap; the output
 // is not looked at where the steps end in a plane. Fastest with addresses and strides that are
-// multiples of 16. Luma alone is written of computed gray. What gpu_chain_add() and gpu_chain_end()
-// say.
+// multiples of 16. Luma alone is written of computed gray. Errors of gpu_chain_add() and
+// gpu_chain_end().
 int runner_launch(struct runner *runner, struct gpu_pictures pictures, struct error *error);
 // The plane that the steps end in on a GPU.
 struct gpu_picture runner_gpu_plane(const struct runner *runner);

@@ -24,9 +24,8 @@ static void place_same(const struct frame *side, uint32_t x, struct frame *outpu
     for (unsigned i = 0; i < layout->format->plane_count; i++) {
         size_t at = split_offset(layout->format, i, x);
 
-        for (uint32_t y = 0; y < layout->planes[i].rows; y++) {
+        for (uint32_t y = 0; y < layout->planes[i].rows; y++)
             memcpy(row_of(output, i, y) + at, row_of(side, i, y), layout->planes[i].width_bytes);
-        }
     }
 }
 
@@ -36,9 +35,8 @@ static void place_gray_in_nv12(const struct frame *side, uint32_t x, struct fram
 
     for (uint32_t y = 0; y < side->layout.height; y++) {
         memcpy(row_of(output, 0, y) + x, row_of(side, 0, y), width);
-        if (y % 2 == 0) {
+        if (y % 2 == 0)
             memset(row_of(output, 1, y / 2) + x, 128, (size_t)(width + 1) / 2 * 2);
-        }
     }
 }
 
@@ -69,9 +67,8 @@ static void place_gray_in_rgb3(const struct frame *side, uint32_t x, struct fram
         const uint8_t *gray = row_of(side, 0, y);
         uint8_t *rgb = row_of(output, 0, y) + 3 * (size_t)x;
 
-        for (size_t i = 0; i < side->layout.width; i++) {
+        for (size_t i = 0; i < side->layout.width; i++)
             memset(rgb + 3 * i, gray[i], 3);
-        }
     }
 }
 
@@ -89,13 +86,12 @@ void split_place(const struct frame *side, uint32_t x, struct frame *output)
 {
     bool nv12 = is(output->layout.format, "NV12");
 
-    if (is(side->layout.format, "GREY")) {
-        (nv12 ? place_gray_in_nv12 : place_gray_in_rgb3)(side, x, output);
-    } else if (nv12 && is(side->layout.format, "RGB3")) {
-        place_rgb3_in_nv12(side, x, output);
-    } else {
+    if (side->layout.format == output->layout.format)
         place_same(side, x, output);
-    }
+    else if (is(side->layout.format, "GREY"))
+        (nv12 ? place_gray_in_nv12 : place_gray_in_rgb3)(side, x, output);
+    else
+        place_rgb3_in_nv12(side, x, output);
 }
 
 int split_layout(const struct pixel_format *format, const struct frame_layout *camera,
@@ -113,12 +109,10 @@ int split_layout(const struct pixel_format *format, const struct frame_layout *c
                          width, SPLIT_STREAM_WIDTH_MAX);
     }
     frame_layout_init(ret_layout, format, *ret_x + width, camera->height, FRAME_STRIDE_ALIGN);
-    if (nv12) {
+    if (nv12)
         ret_layout->colour = frame_colour_yuv(camera->colour);
-    }
-    if (sides[0].range == FRAME_RANGE_FULL || sides[1].range == FRAME_RANGE_FULL) {
+    if (sides[0].range == FRAME_RANGE_FULL || sides[1].range == FRAME_RANGE_FULL)
         ret_layout->range = FRAME_RANGE_FULL;
-    }
     return 0;
 }
 
@@ -126,7 +120,6 @@ void split_write_gap(struct frame *output, uint32_t side_width)
 {
     uint8_t black = output->layout.range == FRAME_RANGE_FULL ? 0 : 16;
 
-    for (uint32_t y = 0; side_width % 2 == 1 && y < output->layout.height; y++) {
+    for (uint32_t y = 0; side_width % 2 == 1 && y < output->layout.height; y++)
         row_of(output, 0, y)[side_width] = black;
-    }
 }

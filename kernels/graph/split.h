@@ -19,7 +19,7 @@
 int split_layout(const struct pixel_format *format, const struct frame_layout *camera,
                  const struct frame_layout sides[2], struct error *error,
                  struct frame_layout *ret_layout, uint32_t *ret_x);
-// What no picture changes of an output frame in NV12: between the pictures it is black.
+// Blackens the gap between the sides of an output frame in NV12, which no picture changes.
 void split_write_gap(struct frame *output, uint32_t side_width);
 
 // Whether a side in format `side` is made where it lies in the split's picture: its bytes are those

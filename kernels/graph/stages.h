@@ -4,7 +4,7 @@
 #include "kernels/stage/gpu_stage.h"
 #include "kernels/stage/stage.h"
 
-// What computes steps of that kind on the CPU. Static.
+// The stage that computes steps of that kind on the CPU. Static.
 const struct stage_ops *stages_of_kind(enum stage_kind kind);
 
 // The stage that does the most of the steps ahead on the GPU, NULL where none can begin; how many

@@ -63,16 +63,13 @@ static struct frame_layout layout_of(const struct plan *plan, const struct frame
     const struct pixel_format *format = pixel_format_by_name(plan->format);
     struct frame_layout layout;
 
-    if (plan->count == 0) {
+    if (plan->count == 0)
         return *input;
-    }
     frame_layout_init(&layout, format, input->width, input->height, FRAME_STRIDE_ALIGN);
-    if (format->luma_step != 0 && !plan->computed && input->format->luma_step != 0) {
+    if (format->luma_step != 0 && !plan->computed && input->format->luma_step != 0)
         layout.range = input->range;
-    }
-    if (format->luma_step != 0) {
+    if (format->luma_step != 0)
         layout.colour = frame_colour_yuv(input->colour);
-    }
     return layout;
 }
 
@@ -103,9 +100,8 @@ static int make_conversion(struct side *side, struct gpu *gpu, const struct fram
         r = gpu_plane_init(&side->plane, gpu, (uint32_t)made->planes[0].width_bytes, made->height,
                            error);
     }
-    if (r == 0) {
+    if (r == 0)
         r = gpu_chain_new(gpu, false, error, &conversion->chain);
-    }
     return r < 0
                ? r
                : convert_gpu_init_side(&conversion->gpu_stages[0], gpu, made->format, whole, error);
@@ -126,18 +122,14 @@ static int make_side(struct view *view, struct side *side, const struct view_set
     int r = 0;
 
     side->x = x;
-    if (computed) {
+    if (computed)
         r = branch_init(&side->branch, view->own ? view->own : setup->graph, &branch, error);
-    }
-    if (r < 0 || (computed && split_is_made_in_place(side->layout.format, view->output.format))) {
+    if (r < 0 || (computed && split_is_made_in_place(side->layout.format, view->output.format)))
         return r;
-    }
-    if (view->gpu) {
+    if (view->gpu)
         return make_conversion(side, view->gpu, &view->output, error);
-    }
-    if (computed) {
+    if (computed)
         r = frame_pool_new(&side->layout, 1, frame_allocator_host(), &side->own);
-    }
     return r < 0 ? error_set(error, r, "no memory for a side of a split view") : 0;
 }
 
@@ -165,22 +157,18 @@ static struct frame place_in(const struct side *side, const struct frame *output
 
 static void compute_side(struct side *side, const struct frame *camera, struct frame *output)
 {
-    if (side->plan.count == 0) {
-        split_place(camera, side->x, output);
-    } else if (side->own) {
-        _cleanup_(cleanup_frame) struct frame *own = frame_pool_take(side->own);
+    _cleanup_(cleanup_frame) struct frame *own = side->own ? frame_pool_take(side->own) : NULL;
+    struct frame place = place_in(side, output);
+    bool computed = side->plan.count > 0;
 
-        branch_compute(&side->branch, camera, own);
-        split_place(own, side->x, output);
-    } else {
-        struct frame place = place_in(side, output);
-
-        branch_compute(&side->branch, camera, &place);
-    }
+    if (computed)
+        branch_compute(&side->branch, camera, own ? own : &place);
+    if (own || !computed)
+        split_place(own ? own : camera, side->x, output);
 }
 
 // Of computed gray the luma alone.
-static int launch_side(struct side *side, const struct pixel_format *format,
+static int launch_side(struct side *side, unsigned stream, const struct pixel_format *format,
                        const struct gpu_pictures *pictures, struct error *error)
 {
     const struct gpu_plane *plane = &side->plane;
@@ -188,21 +176,20 @@ static int launch_side(struct side *side, const struct pixel_format *format,
     int r = 0;
 
     place.width = side->layout.width;
-    for (unsigned i = 0; i < format->plane_count; i++) {
+    for (unsigned i = 0; i < format->plane_count; i++)
         place.planes[i].address += split_offset(format, i, side->x);
-    }
-    if (plane->address) {
+    if (plane->address)
         made = (struct gpu_picture){{{plane->address, plane->stride}}, place.width, place.height};
-    }
     if (side->plan.count > 0) {
         const struct gpu_pictures own = {.camera = pictures->camera,
                                          .output = plane->address ? made : place};
 
-        r = branch_launch(&side->branch, &own, error);
+        r = branch_launch(&side->branch, stream, &own, error);
+    } else {
+        r = gpu_use_stream(side->conversion.gpu, stream, error);
     }
-    if (r == 0 && side->conversion.count > 0) {
+    if (r == 0 && side->conversion.count > 0)
         r = runner_launch(&side->conversion, (struct gpu_pictures){made, made, place}, error);
-    }
     return r;
 }
 
@@ -217,9 +204,8 @@ static int write_constants(const struct view *view, struct frame *frame, uint32_
 
     if (r == 0) {
         memset(frame_plane(frame, 1), 128, layout->planes[1].stride * layout->planes[1].rows);
-        if (view->side_count > 1) {
+        if (view->side_count > 1)
             split_write_gap(frame, side_width);
-        }
     }
     return r < 0 ? r : frame_end_cpu_access(frame, error);
 }
@@ -234,9 +220,8 @@ static int write_all_constants(const struct view *view, unsigned count, uint32_t
         list[i] = frame_pool_take(view->pool);
         r = r < 0 ? r : write_constants(view, list[i], side_width, error);
     }
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; i++)
         frame_unref(list[i]);
-    }
     return r;
 }
 
@@ -284,11 +269,10 @@ static int plan_split_side(struct view *view, unsigned side, const struct view_s
     struct config_view settings;
     int r = config_split_side(setup->settings, side, &settings, error);
 
-    if (r < 0) {
-        return r; // which names the side
+    if (r == 0) {
+        mask_plane_unref(TAKE(view->sides[side].mask));
+        r = plan_side(&view->sides[side], setup, &settings, output, error);
     }
-    mask_plane_unref(TAKE(view->sides[side].mask));
-    r = plan_side(&view->sides[side], setup, &settings, output, error);
     return name_side(view, side, r, error);
 }
 
@@ -299,12 +283,10 @@ static int plan_split(struct view *view, const struct view_setup *setup, struct 
     int r = 0;
 
     view->side_count = 2;
-    for (unsigned i = 0; i < 2 && r == 0; i++) {
+    for (unsigned i = 0; i < 2 && r == 0; i++)
         r = plan_split_side(view, i, setup, setup->output, error);
-    }
-    if (r < 0 || setup->output == VIEW_OUTPUT_EXACT || left->range == right->range) {
+    if (r < 0 || setup->output == VIEW_OUTPUT_EXACT || left->range == right->range)
         return r;
-    }
     return plan_split_side(view, left->range == FRAME_RANGE_FULL, setup, VIEW_OUTPUT_EXACT, error);
 }
 
@@ -346,9 +328,8 @@ static int choose_gpu(struct view *view, const struct view_setup *setup, struct 
     struct gpu *gpu = setup->gpu;
 
     for (unsigned i = 0; i < view->side_count; i++) {
-        if (!runner_supports(&view->sides[i].plan, setup->input)) {
+        if (!runner_supports(&view->sides[i].plan, setup->input))
             gpu = NULL;
-        }
     }
     snprintf(view->backend, sizeof view->backend, gpu ? "CUDA sm_%d" : "CPU",
              gpu ? gpu_info(gpu)->sm : 0);
@@ -366,22 +347,18 @@ static int make_sides(struct view *view, const struct view_setup *setup, uint32_
 {
     int r = choose_gpu(view, setup, error);
 
-    if (r < 0 || view->passes_through) {
+    if (r < 0 || view->passes_through)
         return r;
-    }
-    if (!setup->graph) {
+    if (!setup->graph)
         r = graph_new(&view->own);
-    }
     for (unsigned i = 0; i < view->side_count && r == 0; i++) {
         r = make_side(view, &view->sides[i], setup, i * x, error);
         r = name_side(view, i, r, error);
     }
-    if (r == 0 && view->own) {
+    if (r == 0 && view->own)
         view_set_active(view, true);
-    }
-    if (r == 0 && view->gpu) {
+    if (r == 0 && view->gpu)
         r = gpu_fence_init(&view->fence, gpu_driver(view->gpu), gpu_waiter(view->gpu), error);
-    }
     return r;
 }
 
@@ -401,34 +378,27 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
     uint32_t x;
     int r;
 
-    if (!view) {
+    if (!view)
         return error_set(error, -ENOMEM, "no memory for a view");
-    }
     r = plan_sides(view, setup, error, &x);
-    if (r == 0) {
+    if (r == 0)
         r = lay_out(view, setup, error);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = make_sides(view, setup, x, error);
-    }
     view->surfaces = setup->input_surfaces; // of what passes through
-    if (r == 0 && !view->passes_through) {
+    if (r == 0 && !view->passes_through)
         r = make_frames(view, setup, error);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = make_label(view, setup, error);
-    }
-    if (r == 0) {
+    if (r == 0)
         *ret_view = TAKE(view);
-    }
     return r;
 }
 
 void view_free(struct view *view)
 {
-    if (!view) {
+    if (!view)
         return;
-    }
     view_drop_picture(view);
     if (view->gpu && !gpu_is_lost(view->gpu)) {
         gpu_enter(view->gpu, NULL); // if it cannot be, the context may be current already
@@ -448,60 +418,34 @@ void view_free(struct view *view)
 void view_set_active(struct view *view, bool active)
 {
     for (unsigned i = 0; i < view->side_count; i++) {
-        if (view->sides[i].plan.count > 0) {
+        if (view->sides[i].plan.count > 0)
             branch_set_active(&view->sides[i].branch, active);
-        }
     }
 }
 
 void view_forget(struct view *view)
 {
     for (unsigned i = 0; i < view->side_count; i++) {
-        if (view->sides[i].plan.count > 0) {
+        if (view->sides[i].plan.count > 0)
             branch_forget(&view->sides[i].branch);
-        }
     }
 }
 
-// In a stream of its own, if there are enough, behind what views share.
-static int launch_sides(struct view *view, const struct gpu_pictures *pictures, struct error *error)
-{
-    struct branch *branches[2];
-    unsigned count = 0;
-    int r = 0;
-
-    for (unsigned i = 0; i < view->side_count; i++) {
-        if (view->sides[i].plan.count > 0) {
-            branches[count++] = &view->sides[i].branch;
-        }
-    }
-    for (unsigned i = 0; i < count && r == 0; i++) {
-        r = branch_launch_shared(branches[i], pictures, error);
-    }
-    if (r == 0) {
-        r = gpu_use_stream(view->gpu, count > 0 ? branches[0]->stream : 0, error);
-    }
-    for (unsigned i = 0; i < view->side_count && r == 0; i++) {
-        r = launch_side(&view->sides[i], view->output.format, pictures, error);
-    }
-    return r;
-}
-
+// Both sides in one stream, that of the first which is computed.
 static int launch(struct view *view, struct frame *input, struct frame *output, struct error *error)
 {
+    unsigned stream = view->sides[view->sides[0].plan.count == 0].branch.stream;
     struct gpu_pictures pictures;
     int r = gpu_pictures_lend(view->gpu, input, output, error, &pictures);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
-    r = launch_sides(view, &pictures, error);
-    if (r == 0) {
+    for (unsigned i = 0; i < view->side_count && r == 0; i++)
+        r = launch_side(&view->sides[i], stream, view->output.format, &pictures, error);
+    if (r == 0)
         r = frame_queue_to_cpu(output, error);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = gpu_fence_set(&view->fence, gpu_stream(view->gpu), error);
-    }
     gpu_use_stream(view->gpu, 0, NULL);
     return r;
 }
@@ -511,21 +455,18 @@ static int compute(struct view *view, struct frame *input, struct frame *output,
 {
     int r = frame_begin_cpu_access(input, error);
 
-    if (r == 0) {
+    if (r == 0)
         r = frame_begin_cpu_access(output, error);
-    }
-    for (unsigned i = 0; i < view->side_count && r == 0; i++) {
+    for (unsigned i = 0; i < view->side_count && r == 0; i++)
         compute_side(&view->sides[i], input, output);
-    }
     return r < 0 ? r : frame_end_cpu_access(output, error);
 }
 
 static int make_picture(struct view *view, struct frame *input, struct frame *output,
                         struct error *error)
 {
-    if (view->own) {
+    if (view->own)
         graph_begin(view->own);
-    }
     return view_is_on_gpu(view) ? launch(view, input, output, error)
                                 : compute(view, input, output, error);
 }
@@ -540,13 +481,11 @@ int view_begin(struct view *view, struct frame *input, struct error *error)
         return 0;
     }
     output = frame_pool_take_for(view->pool, input);
-    if (!output) {
+    if (!output)
         return error_set(error, -ENOBUFS, "all output frames are in use");
-    }
     r = make_picture(view, input, output, error);
-    if (r == 0) {
+    if (r == 0)
         view->begun = TAKE(output);
-    }
     return r;
 }
 
@@ -555,15 +494,12 @@ int view_end(struct view *view, struct error *error, struct frame **ret_output)
     _cleanup_(cleanup_frame) struct frame *output = TAKE(view->begun);
     int r = 0;
 
-    if (view_is_on_gpu(view)) {
+    if (view_is_on_gpu(view))
         r = gpu_fence_wait(&view->fence, clock_now_ns() + GPU_WAIT_NS, error);
-    }
-    if (r == 0 && view->label) {
+    if (r == 0 && view->label)
         r = label_draw(view->label, output, error);
-    }
-    if (r == 0) {
+    if (r == 0)
         *ret_output = TAKE(output);
-    }
     return r;
 }
 
@@ -577,15 +513,12 @@ int view_run(struct view *view, struct frame *input, struct error *error, struct
     _cleanup_(cleanup_frame) struct frame *output = NULL;
     int r = view_begin(view, input, error);
 
-    if (r == 0) {
+    if (r == 0)
         r = view_end(view, error, &output);
-    }
-    if (r == 0 && view_is_on_gpu(view)) {
+    if (r == 0 && view_is_on_gpu(view))
         r = frame_to_cpu(input, error);
-    }
-    if (r == 0) {
+    if (r == 0)
         *ret_output = TAKE(output);
-    }
     return r;
 }
 

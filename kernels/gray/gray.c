@@ -30,54 +30,46 @@ static void gray_planar(const uint8_t *restrict row, size_t width, uint8_t *rest
 SIMD_CLONES
 static void gray_yuyv(const uint8_t *restrict row, size_t width, uint8_t *restrict gray)
 {
-    for (size_t x = 0; x < width; x++) {
+    for (size_t x = 0; x < width; x++)
         gray[x] = row[2 * x];
-    }
 }
 
 SIMD_CLONES
 static void gray_uyvy(const uint8_t *restrict row, size_t width, uint8_t *restrict gray)
 {
-    for (size_t x = 0; x < width; x++) {
+    for (size_t x = 0; x < width; x++)
         gray[x] = row[2 * x + 1];
-    }
 }
 
 SIMD_CLONES
 static void gray_rgb3(const uint8_t *restrict row, size_t width, uint8_t *restrict gray)
 {
-    for (size_t x = 0; x < width; x++) {
+    for (size_t x = 0; x < width; x++)
         gray[x] = gray_weigh(row[3 * x], row[3 * x + 1], row[3 * x + 2]);
-    }
 }
 
 SIMD_CLONES
 static void gray_bgr3(const uint8_t *restrict row, size_t width, uint8_t *restrict gray)
 {
-    for (size_t x = 0; x < width; x++) {
+    for (size_t x = 0; x < width; x++)
         gray[x] = gray_weigh(row[3 * x + 2], row[3 * x + 1], row[3 * x]);
-    }
 }
 
 SIMD_CLONES
 static void gray_xr24(const uint8_t *restrict row, size_t width, uint8_t *restrict gray)
 {
-    for (size_t x = 0; x < width; x++) {
+    for (size_t x = 0; x < width; x++)
         gray[x] = gray_weigh(row[4 * x + 2], row[4 * x + 1], row[4 * x]);
-    }
 }
 
 gray_row *gray_row_for(const struct pixel_format *format)
 {
-    if (format->luma_step == 1) {
+    if (format->luma_step == 1)
         return gray_planar;
-    }
-    if (format->luma_step == 2) {
+    if (format->luma_step == 2)
         return format->luma_offset == 0 ? gray_yuyv : gray_uyvy;
-    }
-    if (format->planes[0].bytes == 4) {
+    if (format->planes[0].bytes == 4)
         return gray_xr24;
-    }
     return strcmp(format->name, "BGR3") == 0 ? gray_bgr3 : gray_rgb3;
 }
 

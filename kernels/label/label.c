@@ -52,9 +52,8 @@ static bool set_clock(struct label *label, int64_t pts_ns)
     clock_gettime(CLOCK_REALTIME, &wall);
     int64_t wall_ns = wall.tv_sec * NS_PER_S + wall.tv_nsec - (clock_now_ns() - pts_ns);
     time_t second = (time_t)(wall_ns / NS_PER_S);
-    if (second == label->second) {
+    if (second == label->second)
         return false;
-    }
     label->second = second;
     tzset();
     if (localtime_r(&second, &local) &&
@@ -75,9 +74,8 @@ static void write_lines(struct label *label, const struct label_setup *setup)
                  settings->clock && settings->camera ? "  " : "",
                  settings->camera ? setup->camera : "");
     }
-    if (*settings->text) {
+    if (*settings->text)
         snprintf(label->lines[label->line_count++], LINE_SIZE, "%s", settings->text);
-    }
 }
 
 // In dots.
@@ -162,12 +160,10 @@ int label_draw(struct label *label, struct frame *picture, struct error *error)
     size_t chroma_stride = picture->layout.planes[1].stride;
     int r = frame_begin_cpu_access(picture, error);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
-    if (label->clock && set_clock(label, picture->pts_ns)) {
+    if (label->clock && set_clock(label, picture->pts_ns))
         draw_box(label);
-    }
     for (uint32_t y = 0; y < label->height; y++) {
         memcpy(frame_plane(picture, 0) + (label->top + y) * stride + label->left,
                label->box + (size_t)y * label->width, label->width);

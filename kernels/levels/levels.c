@@ -10,7 +10,7 @@
 // it. So four neighbours have a table each.
 #define TABLES 4
 
-// What one thread has counted.
+// The counts of one thread.
 struct levels {
     _Alignas(SIMD_CACHE_LINE) uint32_t tables[TABLES][256];
 };
@@ -27,22 +27,19 @@ static void count_row(struct levels *levels, const uint8_t *row, uint32_t width)
     uint32_t x = 0;
 
     for (; x + TABLES <= width; x += TABLES) {
-        for (unsigned i = 0; i < TABLES; i++) {
+        for (unsigned i = 0; i < TABLES; i++)
             levels->tables[i][row[x + i]]++;
-        }
     }
-    for (; x < width; x++) {
+    for (; x < width; x++)
         levels->tables[0][row[x]]++;
-    }
 }
 
 static void count_rows(void *context, unsigned worker, uint32_t first, uint32_t end)
 {
     const struct levels_job *job = context;
 
-    for (uint32_t y = first; y < end; y++) {
+    for (uint32_t y = first; y < end; y++)
         count_row(&job->levels[worker], job->plane + y * job->stride, job->width);
-    }
 }
 
 void levels_count(struct pool *pool, const uint8_t *plane, size_t stride, uint32_t width,
@@ -55,9 +52,8 @@ void levels_count(struct pool *pool, const uint8_t *plane, size_t stride, uint32
     pool_run(pool, height, count_rows, &(struct levels_job){plane, stride, width, levels});
     for (unsigned value = 0; value < 256; value++) {
         ret_histogram[value] = 0;
-        for (unsigned i = 0; i < threads * TABLES; i++) {
+        for (unsigned i = 0; i < threads * TABLES; i++)
             ret_histogram[value] += levels[i / TABLES].tables[i % TABLES][value];
-        }
     }
 }
 

@@ -5,8 +5,8 @@
 //   number of pixels the mean of the two in the middle,
 //     low = 67 (2 v) / 200    high = min(255, 133 (2 v) / 200)
 //
-// bit for bit what levels.c and canny.c compute. What comes behind reads it from the
-// device's memory, so nobody waits for it.
+// bit for bit what levels.c and canny.c compute. Kernels behind it read the result
+// from the device's memory, so nobody waits for it.
 //
 // Buffers. Input: gray, one byte a pixel, rows `input_stride` apart; nothing outside its pixels is
 // touched. State: a levels_cuda_state.
@@ -43,9 +43,8 @@ struct counters {
 __device__ __forceinline__ void count_word(counters &s, uint32_t word, uint32_t lane)
 {
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         atomicAdd(&s.tables[word >> 8 * i & 0xff][lane], 1);
-    }
 }
 
 // Part of a row that a warp counts.
@@ -72,9 +71,8 @@ __device__ __forceinline__ void count_segment(counters &s, const segment &from, 
 #pragma unroll
     for (int i = 0; i < VECTORS; i++) {
         at[i] = from.first + (int32_t)(i * LANES + lane) * VECTOR;
-        if (at[i] >= 0 && at[i] + VECTOR <= width) {
+        if (at[i] >= 0 && at[i] + VECTOR <= width)
             words[i] = __ldg(reinterpret_cast<const uint4 *>(from.row + at[i]));
-        }
     }
 #pragma unroll
     for (int i = 0; i < VECTORS; i++) {
@@ -85,9 +83,8 @@ __device__ __forceinline__ void count_segment(counters &s, const segment &from, 
             count_word(s, words[i].w, lane);
         } else {
 #pragma unroll 1
-            for (int32_t x = max(at[i], 0); x < min(at[i] + VECTOR, width); x++) {
+            for (int32_t x = max(at[i], 0); x < min(at[i] + VECTOR, width); x++)
                 atomicAdd(&s.tables[from.row[x]][lane], 1);
-            }
         }
     }
 }
@@ -114,18 +111,15 @@ __device__ __forceinline__ bool add_up(levels_cuda_state *state, const counters 
 
         // Each lane begins in another bank.
 #pragma unroll
-        for (uint32_t i = 0; i < LANES; i++) {
+        for (uint32_t i = 0; i < LANES; i++)
             count += s.tables[threadIdx.x][(threadIdx.x + i) % LANES];
-        }
-        if (count > 0) {
+        if (count > 0)
             atomicAdd(&state->histogram[threadIdx.x], count);
-        }
     }
     __threadfence();
     __syncthreads();
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0)
         last = atomicInc(&state->blocks, gridDim.x - 1) == gridDim.x - 1;
-    }
     __syncthreads();
     __threadfence();
     return last;
@@ -134,9 +128,8 @@ __device__ __forceinline__ bool add_up(levels_cuda_state *state, const counters 
 // The histogram of the picture is in the state. True in one block, for which it is whole.
 __device__ __forceinline__ bool make_histogram(const levels_cuda &p, counters &s)
 {
-    for (uint32_t i = threadIdx.x; i < VALUES * LANES; i += THREADS) {
+    for (uint32_t i = threadIdx.x; i < VALUES * LANES; i += THREADS)
         s.tables[i / LANES][i % LANES] = 0;
-    }
     __syncthreads();
     count_picture(p, s);
     __syncthreads();
@@ -150,12 +143,10 @@ __device__ __forceinline__ uint32_t level_at(const uint32_t (&pixels)[SHARE], ui
     uint32_t level = 0;
 
 #pragma unroll
-    for (int i = 0; i < SHARE; i++) {
+    for (int i = 0; i < SHARE; i++)
         level += pixels[i] <= index;
-    }
-    for (int i = LANES / 2; i > 0; i /= 2) {
+    for (int i = LANES / 2; i > 0; i /= 2)
         level += __shfl_xor_sync(ALL, level, i);
-    }
     return level;
 }
 
@@ -188,16 +179,14 @@ __device__ __forceinline__ void find_limits(levels_cuda_state *state)
         all += lane >= i ? others : 0;
     }
 #pragma unroll
-    for (int i = 0; i < SHARE; i++) {
+    for (int i = 0; i < SHARE; i++)
         pixels[i] += all - before;
-    }
     all = __shfl_sync(ALL, all, LANES - 1);
     levels_cuda_limits limits =
         limits_by(level_at(pixels, (all - 1) / 2) + level_at(pixels, all / 2));
 
-    if (lane == 0) {
+    if (lane == 0)
         state->limits = limits;
-    }
 }
 
 } // namespace
@@ -215,9 +204,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) levels_otsu(levels_cuda p)
         uint32_t level = otsu_level(count, (uint64_t)p.width * p.height, s.otsu);
 
         state->histogram[threadIdx.x] = 0;
-        if (threadIdx.x == 0) {
+        if (threadIdx.x == 0)
             state->level = level;
-        }
     }
 }
 
@@ -225,7 +213,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) levels_median(levels_cuda 
 {
     __shared__ counters s;
 
-    if (make_histogram(p, s) && threadIdx.x < LANES) {
+    if (make_histogram(p, s) && threadIdx.x < LANES)
         find_limits(reinterpret_cast<levels_cuda_state *>(p.state));
-    }
 }

@@ -32,6 +32,6 @@ struct levels_gpu {
 int levels_gpu_init(struct levels_gpu *levels, struct gpu_stage *stage, const char *function,
                     struct error *error);
 
-// Adds the kernel for plane 0 of `input`, which is gray. What gpu_chain_add_fixed() says.
+// Adds the kernel for plane 0 of `input`, which is gray. Errors of gpu_chain_add_fixed().
 int levels_gpu_add(const struct levels_gpu *levels, const struct gpu_picture *input,
                    struct gpu_chain *chain, struct error *error);

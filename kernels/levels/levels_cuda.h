@@ -15,7 +15,7 @@ struct levels_cuda_limits {
     uint32_t quiet;  // largest u for which 2 u² <= low: gradients that small are no candidates
 };
 
-// What is known of a picture's levels on the device, all zero before the first.
+// State of a picture's levels on the device, all zero before the first picture.
 struct levels_cuda_state {
     uint32_t histogram[256];          // zero between pictures
     uint32_t blocks;                  // that have added to it; zero between pictures

@@ -10,7 +10,7 @@
 // The rounding. With u = 2^-53, the chain's shares are off by 2 u, their sums by 258 u of what they
 // are, the means weighted with them by 4 u a level and 3 u, so by 1030 u; the mean below by 1300 u
 // of at most 255; that above by 3.4e5 u / (share above); the variance, at most a quarter of 255²,
-// by 3.6e8 u, 4e-8. What the chain leaves out is left out here: levels of which fewer than 2^-23 of
+// by 3.6e8 u, 4e-8. Left out, as by the chain, are levels of which fewer than 2^-23 of
 // all pixels are below, whose weight it drops, or above.
 #pragma once
 
@@ -28,7 +28,7 @@ constexpr double CLEAR = 1e-6;        // the distance of variances that decides,
 constexpr double LARGE = 0.02;        // the least one: those of 2^-23 of all pixels are below 0.008
 constexpr uint32_t COUNTED = 1 << 27; // pixels at most, so that products of sums fit 63 bits
 
-// What the threads share.
+// Shared memory of the threads.
 struct otsu_scratch {
     double share[VALUES], below[VALUES], weight[VALUES], inverse[VALUES], mean[VALUES];
     double variance[VALUES / LANES];
@@ -82,9 +82,8 @@ __device__ void run_means(otsu_scratch &s)
         double below = s.below[i], inverse = s.inverse[i];
 
         mean = __dmul_rn(mean, before);
-        if (inverse != 0) {
+        if (inverse != 0)
             mean = divide(__dadd_rn(mean, s.weight[i]), below, inverse);
-        }
         before = below;
         s.mean[i] = mean;
     }
@@ -166,9 +165,8 @@ __device__ uint32_t find_clear_level(const otsu_sums &of, uint32_t pixels, otsu_
         s.unclear = 0;
     }
     sync_values();
-    if (below < pixels) {
+    if (below < pixels)
         atomicMax(&s.dropped, of.sum);
-    }
     if (below == pixels) {
         atomicAdd(&s.unclear, 1); // whether its weight is dropped is a matter of rounding
     }
@@ -182,9 +180,8 @@ __device__ uint32_t find_clear_level(const otsu_sums &of, uint32_t pixels, otsu_
     }
     largest = variance;
     best = find_largest(largest, threadIdx.x, s);
-    if (threadIdx.x != best && variance > largest - CLEAR) {
+    if (threadIdx.x != best && variance > largest - CLEAR)
         atomicAdd(&s.unclear, 1);
-    }
     sync_values();
     return s.unclear == 0 && largest > LARGE ? best + 1 : 0;
 }
@@ -199,9 +196,8 @@ __device__ uint32_t find_level(uint32_t count, unsigned long long sum, double pi
     s.share[i] = __dmul_rn(count, scale);
     s.weight[i] = __dmul_rn(i, s.share[i]);
     sync_values();
-    if (i == 0) {
+    if (i == 0)
         run_sums(s);
-    }
     sync_values();
     double below = s.below[i], above = __dsub_rn(1.0, below);
     bool parts = !(below < FLT_EPSILON || above < FLT_EPSILON || below > 1.0 - FLT_EPSILON ||
@@ -209,9 +205,8 @@ __device__ uint32_t find_level(uint32_t count, unsigned long long sum, double pi
 
     s.inverse[i] = parts ? __drcp_rn(below) : 0;
     sync_values();
-    if (i == 0) {
+    if (i == 0)
         run_means(s);
-    }
     sync_values();
     double mean = __dmul_rn((double)sum, scale), below_mean = s.mean[i];
     double rest = __ddiv_rn(__dsub_rn(mean, __dmul_rn(below, below_mean)), above);
@@ -219,9 +214,8 @@ __device__ uint32_t find_level(uint32_t count, unsigned long long sum, double pi
     double variance = __dmul_rn(__dmul_rn(__dmul_rn(below, above), apart), apart);
     bool counts = parts && variance > 0;
 
-    if (!counts) {
+    if (!counts)
         variance = 0;
-    }
     return find_largest(variance, counts ? i : 0, s) + 1;
 }
 

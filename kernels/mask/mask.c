@@ -25,9 +25,8 @@ SIMD_CLONES
 static void mask_row(const uint8_t *restrict gray, const uint8_t *restrict mask, size_t width,
                      uint8_t *restrict output)
 {
-    for (size_t x = 0; x < width; x++) {
+    for (size_t x = 0; x < width; x++)
         output[x] = gray[x] & mask[x];
-    }
 }
 
 static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
@@ -36,9 +35,8 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
     const struct mask *mask = stage->state;
 
     (void)scratch;
-    if (rows[0] == stage_black_row) {
+    if (rows[0] == stage_black_row)
         return STAGE_BLACK;
-    }
     mask_row(rows[0], mask_plane_row(mask->plane, y), width, output);
     return STAGE_WRITTEN;
 }

@@ -6,9 +6,8 @@
 
 static void spread_bits(const uint64_t *bits, uint32_t width, uint8_t *row)
 {
-    for (uint32_t x = 0; x < width; x++) {
+    for (uint32_t x = 0; x < width; x++)
         row[x] = bits[x / BITS_WORD] >> x % BITS_WORD & 1 ? 255 : 0;
-    }
 }
 
 static void draw(struct mask_plane *plane, const struct config_view *view,
@@ -50,9 +49,8 @@ int mask_plane_new(const struct config_view *view, uint32_t width, uint32_t heig
     int r = 0;
 
     assert(view->polygon_count > 0 || read);
-    if (view->polygon_count == 0) {
+    if (view->polygon_count == 0)
         r = read(context, view->mask, error, &picture);
-    }
     if (r == 0) {
         plane = new_plane(width, height);
         r = bits && plane ? 0 : error_set(error, -ENOMEM, "no memory for a view's mask");
@@ -74,9 +72,8 @@ struct mask_plane *mask_plane_ref(struct mask_plane *plane)
 
 void mask_plane_unref(struct mask_plane *plane)
 {
-    if (plane && --plane->references == 0) {
+    if (plane && --plane->references == 0)
         free(plane);
-    }
 }
 
 bool mask_plane_equal(const struct mask_plane *a, const struct mask_plane *b)

@@ -21,8 +21,8 @@ struct mask_plane {
 typedef int mask_read(void *context, const char *path, struct error *error,
                       struct region_picture *ret_picture);
 
-// What polygon or mask of `view`, which has one, enclose of pictures `width` x `height`, by
-// region.h; `read` reads the mask, NULL: it has a polygon. What read() says, -ENOMEM. The caller
+// The area of pictures `width` x `height` that polygon or mask of `view`, which has one, enclose,
+// by region.h; `read` reads the mask, NULL: it has a polygon. Errors of read(), -ENOMEM. The caller
 // owns the first reference.
 int mask_plane_new(const struct config_view *view, uint32_t width, uint32_t height, mask_read *read,
                    void *context, struct error *error, struct mask_plane **ret_plane);

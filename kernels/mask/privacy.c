@@ -50,9 +50,8 @@ static struct config_point unflip(struct config_point point, enum config_flip fl
 
 static void set_bits(uint64_t *bits, uint32_t first, uint32_t end)
 {
-    for (uint32_t x = first; x < end; x++) {
+    for (uint32_t x = first; x < end; x++)
         bits[x / BITS_WORD] |= UINT64_C(1) << x % BITS_WORD;
-    }
 }
 
 // Sets the pixels of row `y` that the line from `a` to `b`, in pixels, goes through.
@@ -146,9 +145,8 @@ static int add_span(struct privacy *privacy, struct span span)
         size_t room = privacy->span_room ? 2 * privacy->span_room : 256;
         struct span *spans = reallocarray(privacy->spans, room, sizeof *spans);
 
-        if (!spans) {
+        if (!spans)
             return -ENOMEM;
-        }
         privacy->spans = spans;
         privacy->span_room = room;
     }
@@ -198,9 +196,8 @@ static int draw(struct privacy *privacy)
 
         memset(bits, 0, words * sizeof *bits);
         for (uint32_t row = first; row < end && row < height; row++) {
-            for (size_t i = 0; i < privacy->polygon_count; i++) {
+            for (size_t i = 0; i < privacy->polygon_count; i++)
                 draw_polygon(privacy, &privacy->polygons[i], row, turns, bits);
-            }
         }
         r = add_spans(privacy, y, bits, around);
     }
@@ -217,9 +214,8 @@ static int make_black(struct privacy *privacy)
         size_t bytes = layout->planes[i].width_bytes;
 
         privacy->black[i] = malloc(bytes);
-        if (!privacy->black[i]) {
+        if (!privacy->black[i])
             return -ENOMEM;
-        }
         memset(privacy->black[i], format->luma_step == 0 ? 0 : 128, bytes);
         for (size_t x = format->luma_offset; i == 0 && format->luma_step > 0 && x < bytes;
              x += format->luma_step) {
@@ -237,13 +233,11 @@ static int copy_polygons(struct privacy *privacy, const struct privacy_setup *se
         struct config_privacy *to = &privacy->polygons[i];
 
         to->polygon = calloc(from->polygon_count, sizeof *to->polygon);
-        if (!to->polygon) {
+        if (!to->polygon)
             return -ENOMEM;
-        }
         to->polygon_count = from->polygon_count;
-        for (size_t j = 0; j < from->polygon_count; j++) {
+        for (size_t j = 0; j < from->polygon_count; j++)
             to->polygon[j] = unflip(from->polygon[j], setup->flip);
-        }
         privacy->polygon_count++;
     }
     return privacy->polygons ? 0 : -ENOMEM;
@@ -272,15 +266,12 @@ int privacy_new(const struct privacy_setup *setup, struct error *error,
 
 void privacy_free(struct privacy *privacy)
 {
-    if (!privacy) {
+    if (!privacy)
         return;
-    }
-    for (size_t i = 0; i < privacy->polygon_count; i++) {
+    for (size_t i = 0; i < privacy->polygon_count; i++)
         free(privacy->polygons[i].polygon);
-    }
-    for (unsigned i = 0; i < PIXEL_FORMAT_PLANES_MAX; i++) {
+    for (unsigned i = 0; i < PIXEL_FORMAT_PLANES_MAX; i++)
         free(privacy->black[i]);
-    }
     free(privacy->polygons);
     free(privacy->spans);
     free(privacy);
@@ -300,13 +291,11 @@ bool privacy_fits(const struct privacy *privacy, const struct privacy_setup *set
     for (size_t i = 0; i < setup->count; i++) {
         const struct config_privacy *have = &privacy->polygons[i], *wanted = &setup->polygons[i];
 
-        if (have->polygon_count != wanted->polygon_count) {
+        if (have->polygon_count != wanted->polygon_count)
             return false;
-        }
         for (size_t j = 0; j < have->polygon_count; j++) {
-            if (!is_same_corner(have->polygon[j], unflip(wanted->polygon[j], setup->flip))) {
+            if (!is_same_corner(have->polygon[j], unflip(wanted->polygon[j], setup->flip)))
                 return false;
-            }
         }
     }
     return true;
@@ -335,11 +324,9 @@ int privacy_apply(const struct privacy *privacy, struct frame *frame, struct err
 {
     int r = frame_begin_cpu_access(frame, error);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
-    for (size_t i = 0; i < privacy->span_count; i++) {
+    for (size_t i = 0; i < privacy->span_count; i++)
         fill_span(privacy, frame, &privacy->spans[i]);
-    }
     return frame_end_cpu_access(frame, error);
 }

@@ -8,10 +8,10 @@
 // or 0 in full range, with chroma 128; RGB 0; and a mosaic's sample 0, which no black level is
 // below.
 //
-// Polygons are in shares of the picture behind the flip, frames are those in front of it. What a
-// polygon's outline winds around is inside, also twice (the non-zero rule): a star drawn in a line
-// hides its middle as well, which would be no part of a region (region.h). Used by one thread at a
-// time.
+// Polygons are in shares of the picture behind the flip, frames are those in front of it.
+// Everything that a polygon's outline winds around is inside, also twice (the non-zero rule): a
+// star drawn in a line hides its middle as well, which would be no part of a region (region.h).
+// Used by one thread at a time.
 #pragma once
 
 #include "capture/frame.h"

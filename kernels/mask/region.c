@@ -6,16 +6,14 @@
 // Toggles pixels first..width-1.
 static void toggle_from(uint64_t *bits, uint32_t width, uint32_t first)
 {
-    for (size_t word = first / BITS_WORD; word < bits_words(width); word++) {
+    for (size_t word = first / BITS_WORD; word < bits_words(width); word++)
         bits[word] ^= UINT64_MAX << (word == first / BITS_WORD ? first % BITS_WORD : 0);
-    }
 }
 
 static void clear_outside(uint64_t *bits, uint32_t width)
 {
-    if (width % BITS_WORD) {
+    if (width % BITS_WORD)
         bits[width / BITS_WORD] &= ~(UINT64_MAX << width % BITS_WORD);
-    }
 }
 
 void region_draw_polygon(const struct config_point *polygon, size_t count, uint32_t width,
@@ -34,9 +32,8 @@ void region_draw_polygon(const struct config_point *polygon, size_t count, uint3
             double x = (a->x + (b->x - a->x) * (middle - ay) / (by - ay)) * width;
             double first = ceil(x - 0.5);
 
-            if (first < width) {
+            if (first < width)
                 toggle_from(bits, width, first > 0 ? (uint32_t)first : 0);
-            }
         }
     }
     clear_outside(bits, width);

@@ -68,9 +68,8 @@ static bool is_black(const struct morphology *morphology, const uint8_t *const *
 {
     unsigned count = 2 * morphology->times + 1, black = 0;
 
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; i++)
         black += rows[i] == stage_black_row;
-    }
     return morphology->erodes ? black > 0 : black == count;
 }
 
@@ -82,19 +81,16 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
     uint8_t *column = (uint8_t *)scratch + LEFT;
 
     (void)y;
-    if (is_black(morphology, rows)) {
+    if (is_black(morphology, rows))
         return STAGE_BLACK;
-    }
     morphology->of_rows(rows[0], rows[times], rows[2 * times], width, column);
-    for (unsigned i = 1; i < times; i++) {
+    for (unsigned i = 1; i < times; i++)
         morphology->of_more(rows[i], rows[2 * times - i], width, column);
-    }
     memset(column - STAGE_RADIUS_MAX, column[0], STAGE_RADIUS_MAX);
     memset(column + width, column[width - 1], STAGE_RADIUS_MAX);
     morphology->of_rows(column - times, column, column + times, width, output);
-    for (unsigned i = 1; i < times; i++) {
+    for (unsigned i = 1; i < times; i++)
         morphology->of_more(column - i, column + i, width, output);
-    }
     return STAGE_WRITTEN;
 }
 

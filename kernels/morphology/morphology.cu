@@ -49,9 +49,8 @@ __device__ __forceinline__ square_rows<SIDE> make_rows(const morphology_cuda &p,
         int pixels = left - 4 * (i - SIDE); // from the word on
 
         r.inside[i] = pixels >= 4 ? 0xffffffff : pixels > 0 ? 0xffffffff >> (32 - 8 * pixels) : 0;
-        if (i < SIDE && x == 0) {
+        if (i < SIDE && x == 0)
             r.inside[i] = 0;
-        }
     }
     return r;
 }
@@ -100,15 +99,13 @@ template <int WIDTH, int N> __device__ __forceinline__ void spread(uint32_t (&wo
 
         spread<STEP>(words);
 #pragma unroll
-        for (int i = 0; i < N; i++) {
+        for (int i = 0; i < N; i++)
             narrow[i] = words[i];
-        }
 #pragma unroll
         for (int i = 0; i < N; i++) {
             words[i] |= word_at<STEP>(narrow, i);
-            if (WIDTH - STEP != STEP) {
+            if (WIDTH - STEP != STEP)
                 words[i] |= word_at<WIDTH - STEP>(narrow, i);
-            }
         }
     }
 }
@@ -127,18 +124,16 @@ __device__ __forceinline__ half_square spread_row(const square_rows<SIDE> &r, in
     load_row(r, y, words);
     spread<2 * TIMES + 1>(words);
 #pragma unroll
-    for (int i = 0; i < WORDS; i++) {
+    for (int i = 0; i < WORDS; i++)
         h.words[i] = word_at<4 * SIDE - TIMES>(words, i);
-    }
     return h;
 }
 
 __device__ __forceinline__ void collect(half_square &into, const half_square &h)
 {
 #pragma unroll
-    for (int i = 0; i < WORDS; i++) {
+    for (int i = 0; i < WORDS; i++)
         into.words[i] |= h.words[i];
-    }
 }
 
 __device__ __forceinline__ void store_row(const morphology_cuda &p, uint32_t x, uint32_t y,
@@ -147,20 +142,18 @@ __device__ __forceinline__ void store_row(const morphology_cuda &p, uint32_t x, 
     uint8_t *to = output_row(p.job, 0, y) + x;
     uint32_t words[WORDS];
 
-    if (y >= p.job.height) {
+    if (y >= p.job.height)
         return;
-    }
 #pragma unroll
     for (int i = 0; i < WORDS; i++) {
         uint32_t white = h.words[i] ^ p.erodes;
 
         words[i] = (white & p.white) | (~white & p.black);
     }
-    if (x + PIXELS <= p.job.width && aligned(p.job.output[0] | p.job.output_stride[0], PIXELS)) {
+    if (x + PIXELS <= p.job.width && aligned(p.job.output[0] | p.job.output_stride[0], PIXELS))
         store_words<true>(to, words, PIXELS);
-    } else {
+    else
         store_words<false>(to, words, p.job.width - x);
-    }
 }
 
 // Few rows: every square has its own.
@@ -172,15 +165,13 @@ __device__ __forceinline__ void make_low(const morphology_cuda &p, const square_
     half_square h[ROWS + MORE];
 
 #pragma unroll
-    for (int i = 0; i < ROWS + MORE; i++) {
+    for (int i = 0; i < ROWS + MORE; i++)
         h[i] = spread_row<TIMES>(r, (int)y + i - TIMES);
-    }
 #pragma unroll
     for (int i = 0; i < ROWS; i++) {
 #pragma unroll
-        for (int k = 1; k <= MORE; k++) {
+        for (int k = 1; k <= MORE; k++)
             collect(h[i], h[i + k]);
-        }
         store_row(p, x, y + i, h[i]);
     }
 }
@@ -195,17 +186,14 @@ __device__ __forceinline__ void make_high(const morphology_cuda &p, const square
     half_square upper[ROWS], lower = {};
 
 #pragma unroll
-    for (int i = 0; i < ROWS; i++) {
+    for (int i = 0; i < ROWS; i++)
         upper[i] = spread_row<TIMES>(r, (int)y + i - TIMES);
-    }
 #pragma unroll
-    for (int i = ROWS - 2; i >= 0; i--) {
+    for (int i = ROWS - 2; i >= 0; i--)
         collect(upper[i], upper[i + 1]);
-    }
 #pragma unroll 2
-    for (int i = ROWS; i < MORE; i++) {
+    for (int i = ROWS; i < MORE; i++)
         collect(lower, spread_row<TIMES>(r, (int)y + i - TIMES));
-    }
 #pragma unroll
     for (int i = MORE > ROWS ? MORE : ROWS; i < ROWS + MORE; i++) {
         collect(lower, spread_row<TIMES>(r, (int)y + i - TIMES));
@@ -219,16 +207,14 @@ template <int TIMES> __device__ __forceinline__ void make_picture(const morpholo
     constexpr int ROWS = MORPHOLOGY_CUDA_ROWS(TIMES), SIDE = TIMES <= 4 ? 1 : 2;
     uint32_t x = tile_x(), y = tile_y(ROWS);
 
-    if (x >= p.job.width || y >= p.job.height) {
+    if (x >= p.job.width || y >= p.job.height)
         return;
-    }
     square_rows<SIDE> r = make_rows<SIDE>(p, x);
 
-    if constexpr (2 * TIMES < ROWS) {
+    if constexpr (2 * TIMES < ROWS)
         make_low<TIMES, ROWS>(p, r, x, y);
-    } else {
+    else
         make_high<TIMES, ROWS>(p, r, x, y);
-    }
 }
 
 } // namespace

@@ -40,9 +40,8 @@ static int add_kernels(struct gpu_stage *stage, const struct gpu_stage_setup *se
         stage, CONFIG_KERNEL_DIFFERENCE, (struct gpu_tile){JOB_PIXELS, JOB_ROWS_CHROMA}, error,
         "motion_%s%s", state->marked ? "marked_" : "", camera->format->name);
 
-    if (r < 0 || state->marked) {
+    if (r < 0 || state->marked)
         return r;
-    }
     r = mark_gpu_init(&state->mark, stage, setup, true, error);
     r = r < 0 ? r
               : gpu_stage_add_plane(stage, (camera->width + 7) / 8, camera->height, error, &bits);

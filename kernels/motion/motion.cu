@@ -67,7 +67,7 @@ struct pair_difference {
     }
 };
 
-// What moves of eight pixels of a row and, in byte 3 and byte 0, of those beside them.
+// The moving ones of eight pixels of a row and, in byte 3 and byte 0, of those beside them.
 struct moving {
     uint32_t left, words[WORDS], right;
 
@@ -86,8 +86,8 @@ struct moving {
     }
 };
 
-// Row `y` around the tile, of which the tile itself has `words` if it is one of its own. What lies
-// outside the picture moves.
+// Row `y` around the tile, of which the tile itself has `words` if it is one of its own. Pixels
+// outside the picture move.
 template <class layout, bool VECTOR>
 __device__ __forceinline__ moving find_moving(const motion_cuda &p, const pair_difference &d,
                                               uint32_t x, int y, const uint32_t *words)
@@ -100,12 +100,10 @@ __device__ __forceinline__ moving find_moving(const motion_cuda &p, const pair_d
     uint32_t outside = (int)row == y ? 0 : 0xffffffff, gray[WORDS], before[WORDS];
     moving m = {0xffffffff, {0, 0}, 0xffffffff};
 
-    if (x > 0) {
+    if (x > 0)
         m.left = d.of(layout::luma(at - layout::BYTES) << 24, (uint32_t)__ldg(previous - 1) << 24);
-    }
-    if (x + PIXELS < width) {
+    if (x + PIXELS < width)
         m.right = d.of(layout::luma(at + PIXELS * layout::BYTES), __ldg(previous + PIXELS));
-    }
     if (!words) {
         load_gray<layout, VECTOR>(input, x, width, gray);
         load_words<8>(previous, before);
@@ -115,9 +113,8 @@ __device__ __forceinline__ moving find_moving(const motion_cuda &p, const pair_d
         int count = (int)(width - x) - 4 * k; // of its pixels in the picture
 
         m.words[k] = words ? words[k] : d.of(gray[k], before[k]);
-        if (!VECTOR && count < 4) {
+        if (!VECTOR && count < 4)
             m.words[k] |= count > 0 ? 0xffffffff << 8 * count : 0xffffffff;
-        }
         m.words[k] |= outside;
     }
     m.left |= outside;
@@ -132,9 +129,8 @@ __device__ __forceinline__ bool make_mask(const motion_cuda &p, const pair_diffe
 {
     uint32_t any = (mask[0][0] | mask[0][1] | mask[1][0] | mask[1][1]) & 0x80808080;
 
-    if (any == 0) {
+    if (any == 0)
         return false;
-    }
     if (p.erode > 0) {
         moving above = find_moving<layout, VECTOR>(p, d, x, (int)y - 1, nullptr);
         moving below = find_moving<layout, VECTOR>(p, d, x, (int)y + 2, nullptr);
@@ -145,9 +141,8 @@ __device__ __forceinline__ bool make_mask(const motion_cuda &p, const pair_diffe
         (below & both).erode(mask[1]);
     }
 #pragma unroll
-    for (int i = 0; i < ROWS * WORDS; i++) {
+    for (int i = 0; i < ROWS * WORDS; i++)
         mask[i / WORDS][i % WORDS] = permute_signs(mask[i / WORDS][i % WORDS], 0, 0xba98);
-    }
     return true;
 }
 
@@ -161,9 +156,8 @@ struct to_bits {
         store_nv12<VECTOR>(p.job, x, y, tile);
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
-            if (y + i < p.job.height) {
+            if (y + i < p.job.height)
                 compare(p, x, y + i, tile.gray[i], before[i]);
-            }
         }
     }
 };
@@ -184,13 +178,11 @@ template <class layout> struct to_marked {
                                       (size_t)(y + i) * p.plane_stride + x,
                                   tile.gray[i], PIXELS);
             }
-            for (int k = 0; k < WORDS; k++) {
+            for (int k = 0; k < WORDS; k++)
                 mask[i][k] = d.of(tile.gray[i][k], before[i][k]);
-            }
         }
-        if (p.previous && make_mask<layout, VECTOR>(p, d, x, y, mask)) {
+        if (p.previous && make_mask<layout, VECTOR>(p, d, x, y, mask))
             mark_tile(p.space, mask, tile.luma, tile.chroma);
-        }
         store_nv12<VECTOR>(p.job, x, y, tile);
     }
 };
@@ -218,14 +210,12 @@ __device__ __forceinline__ void make_picture(const motion_cuda &p)
 {
     uint32_t x = tile_x(), y = tile_y(ROWS);
 
-    if (x >= p.job.width || y >= p.job.height) {
+    if (x >= p.job.width || y >= p.job.height)
         return;
-    }
-    if (takes_vectors<source>(p.job) && x + PIXELS <= p.job.width) {
+    if (takes_vectors<source>(p.job) && x + PIXELS <= p.job.width)
         make_tile<source, target, true>(p, x, y);
-    } else {
+    else
         make_tile<source, target, false>(p, x, y);
-    }
 }
 
 } // namespace

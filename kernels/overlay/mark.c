@@ -40,11 +40,10 @@ static void mark_rgb_pixels(const uint8_t *restrict mask, size_t count, size_t s
 {
     const uint8_t reds[4] = {red == 0 ? 255 : 0, 0, red == 2 ? 255 : 0, 0};
 
-    if (step == 4) {
+    if (step == 4)
         mark_bytes(mask, count, 4, reds, shift, pixels);
-    } else {
+    else
         mark_bytes(mask, count, 3, reds, shift, pixels);
-    }
 }
 
 // The first pixel of the first block from `first` on that the mask is set in; or at least `width`.
@@ -53,9 +52,8 @@ static size_t find_block(const uint8_t *mask, size_t first, size_t width)
 {
     const uint8_t *set = NULL;
 
-    if (mask != stage_black_row && first < width) {
+    if (mask != stage_black_row && first < width)
         set = memchr(mask + first, 255, width - first);
-    }
     return set ? (size_t)(set - mask) / BLOCK * BLOCK : width;
 }
 
@@ -174,17 +172,15 @@ SIMD_INLINE void mark_pixels(const struct mark *mark, bool marks_chroma, const u
     size_t chroma_bytes = (count + 1) & ~(size_t)1;
     struct block block;
 
-    if (count < BLOCK) {
+    if (count < BLOCK)
         memset(&block, 0, sizeof block);
-    }
     memcpy(block.mask, mask, count);
     memcpy(block.luma, luma, count);
     memcpy(block.chroma, chroma, chroma_bytes);
     mark_block(&mark->space, marks_chroma, &block);
     memcpy(luma, block.luma, count);
-    if (marks_chroma) {
+    if (marks_chroma)
         memcpy(chroma, block.chroma, chroma_bytes);
-    }
 }
 
 SIMD_CLONES
@@ -199,15 +195,13 @@ static void mark_yuv(const struct mark *mark, const uint8_t *mask, uint32_t y, v
     size_t width = mark->line.width, at = find_block(mask, 0, width);
     uint8_t *luma = paint_row(&mark->paint, y), *chroma = scratch;
 
-    if (at < width || y % 2 == 0) {
+    if (at < width || y % 2 == 0)
         chroma = paint_chroma(&mark->paint, y, chroma);
-    }
     for (; at < width; at = find_block(mask, at + BLOCK, width)) {
-        if (width - at >= BLOCK) {
+        if (width - at >= BLOCK)
             mark_whole_block(mark, y % 2 == 0, mask + at, luma + at, chroma + at);
-        } else {
+        else
             mark_pixels(mark, y % 2 == 0, mask + at, width - at, luma + at, chroma + at);
-        }
     }
 }
 

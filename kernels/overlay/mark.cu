@@ -29,9 +29,8 @@ enum form { BITS, BYTES };
 // is set.
 __device__ __forceinline__ uint32_t window(const mark_cuda &p, uint32_t x, int64_t y)
 {
-    if (y < 0 || y >= p.job.height) {
+    if (y < 0 || y >= p.job.height)
         return 0xffffff;
-    }
     const uint8_t *__restrict__ at =
         reinterpret_cast<const uint8_t *>(p.mask) + (size_t)y * p.mask_stride + x / PIXELS;
     uint32_t before = x > 0 ? __ldg(at - 1) : 0xff;
@@ -45,9 +44,8 @@ __device__ __forceinline__ uint32_t erode_row(uint32_t bits, uint32_t times)
 {
     uint32_t kept = bits;
 
-    for (uint32_t i = 1; i <= times; i++) {
+    for (uint32_t i = 1; i <= times; i++)
         kept &= bits >> i & bits << i;
-    }
     return kept >> 8 & 255;
 }
 
@@ -59,17 +57,15 @@ __device__ __forceinline__ void load_bits(const mark_cuda &p, uint32_t x, uint32
     int32_t times = p.erode;
 
     rows[0] = rows[1] = 0;
-    if (((own | below) >> 8 & 255) == 0) {
+    if (((own | below) >> 8 & 255) == 0)
         return;
-    }
     if (times == 0) {
         rows[0] = own >> 8 & 255;
         rows[1] = below >> 8 & 255;
         return;
     }
-    for (int32_t i = 1; i < times; i++) {
+    for (int32_t i = 1; i < times; i++)
         common &= window(p, x, (int64_t)y - i) & window(p, x, (int64_t)y + 1 + i);
-    }
     rows[0] = erode_row(common & window(p, x, (int64_t)y - times), times);
     rows[1] = erode_row(common & window(p, x, (int64_t)y + 1 + times), times);
 }
@@ -92,9 +88,8 @@ __device__ __forceinline__ void load_own(const uint8_t *from, uint32_t count,
     } else {
         words[0] = words[1] = 0;
 #pragma unroll 1
-        for (uint32_t k = 0; k < min(count, (uint32_t)PIXELS); k++) {
+        for (uint32_t k = 0; k < min(count, (uint32_t)PIXELS); k++)
             words[k / 4] |= (uint32_t)from[k] << k % 4 * 8;
-        }
     }
 }
 
@@ -107,11 +102,10 @@ __device__ __forceinline__ void load_bytes_as_bits(const mark_cuda &p, uint32_t 
                                          (size_t)min(y + i, p.job.height - 1) * p.mask_stride + x;
         uint32_t words[WORDS];
 
-        if (x + PIXELS <= p.job.width && aligned(p.mask | p.mask_stride, 8)) {
+        if (x + PIXELS <= p.job.width && aligned(p.mask | p.mask_stride, 8))
             load_bytes<true, 8>(at, PIXELS, words);
-        } else {
+        else
             load_bytes<false, 8>(at, p.job.width - x, words);
-        }
         rows[i] = bits_of(words[0]) | bits_of(words[1]) << 4;
     }
 }
@@ -133,9 +127,8 @@ __device__ __forceinline__ void mark_pair(const mark_cuda &p, uint32_t x, uint32
 
 #pragma unroll
     for (uint32_t i = 0; i < 4; i++) {
-        if (((i < 2 ? top : bottom) >> i % 2 & 1) == 0) {
+        if (((i < 2 ? top : bottom) >> i % 2 & 1) == 0)
             continue;
-        }
         other pixel = from_rgb(p, x + i % 2, y + i / 2);
 
         output_row(p.job, 0, y + i / 2)[x + i % 2] = (uint8_t)(pixel.luma24(p.space) >> 24);
@@ -158,17 +151,15 @@ __device__ __forceinline__ void mark_yuv(const mark_cuda &p, uint32_t x, uint32_
     for (uint32_t i = 0; i < ROWS; i++) {
         to[i] = output_row(p.job, 0, y + min(i, rows - 1)) + x;
         load_own<VECTOR>(to[i], count, luma[i]);
-        for (int k = 0; k < WORDS; k++) {
+        for (int k = 0; k < WORDS; k++)
             mask[i][k] = bytes_of(bits[i] >> 4 * k & 15);
-        }
     }
     to[ROWS] = output_row(p.job, 1, y / 2) + x;
     load_own<VECTOR>(to[ROWS], (count + 1) / 2 * 2, chroma);
     mark_tile(p.space, mask, luma, chroma);
     store_words<VECTOR>(to[0], luma[0], count);
-    if (rows == ROWS) {
+    if (rows == ROWS)
         store_words<VECTOR>(to[1], luma[1], count);
-    }
     store_words<VECTOR>(to[ROWS], chroma, (count + 1) / 2 * 2);
 }
 
@@ -179,9 +170,8 @@ __device__ __forceinline__ void mark_rgb3(const mark_cuda &p, uint32_t x, uint32
     for (uint32_t i = 0; bits != 0; i++, bits >>= 1) {
         uint8_t *pixel = row + 3 * (size_t)(x + i);
 
-        if ((bits & 1) == 0) {
+        if ((bits & 1) == 0)
             continue;
-        }
         pixel[0] = 255;
         if (p.space.shift > 0) {
             pixel[1] >>= p.space.shift;
@@ -194,14 +184,12 @@ template <target TARGET, form FORM> __device__ __forceinline__ void mark(const m
 {
     uint32_t x = tile_x(), y = tile_y(ROWS), rows[ROWS];
 
-    if (x >= p.job.width || y >= p.job.height) {
+    if (x >= p.job.width || y >= p.job.height)
         return;
-    }
-    if (FORM == BITS) {
+    if (FORM == BITS)
         load_bits(p, x, y, rows);
-    } else {
+    else
         load_bytes_as_bits(p, x, y, rows);
-    }
     if (x + PIXELS > p.job.width) {
         rows[0] &= (1u << (p.job.width - x)) - 1;
         rows[1] &= (1u << (p.job.width - x)) - 1;
@@ -216,19 +204,16 @@ template <target TARGET, form FORM> __device__ __forceinline__ void mark(const m
                                                      p.job.output[1] | p.job.output_stride[1],
                                                  8);
 
-        if ((rows[0] | rows[1]) == 0) {
+        if ((rows[0] | rows[1]) == 0)
             return;
-        }
-        if (vector) {
+        if (vector)
             mark_yuv<true>(p, x, y, min(p.job.height - y, (uint32_t)ROWS), rows);
-        } else {
+        else
             mark_yuv<false>(p, x, y, min(p.job.height - y, (uint32_t)ROWS), rows);
-        }
     } else {
         for (uint32_t i = 0; (rows[0] | rows[1]) != 0; i += 2) {
-            if ((rows[0] | rows[1]) & 3) {
+            if ((rows[0] | rows[1]) & 3)
                 mark_pair(p, x + i, y, rows[0], rows[1]);
-            }
             rows[0] >>= 2;
             rows[1] >>= 2;
         }

@@ -46,7 +46,7 @@ struct other {
     }
 };
 
-// What green and blue owe to a pair of chroma, rounding included.
+// The parts of green and blue that a pair of chroma gives, rounding included.
 __device__ __forceinline__ other terms_of(const mark_space &s, uint32_t u, uint32_t v)
 {
     const int32_t half = 1 << 19;
@@ -93,9 +93,8 @@ __device__ __forceinline__ void mark_four(const mark_space &s, const uint32_t (&
         }
     }
 #pragma unroll
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         luma[i] = choose(mask[i], whole(made[i]), luma[i]);
-    }
     chroma = choose(__byte_perm(mask[0], 0, 0x2200), whole(pairs), chroma);
 }
 

@@ -34,9 +34,8 @@ SIMD_CLONES
 static void paint_luma(const uint8_t *restrict mask, uint8_t y, size_t width,
                        uint8_t *restrict luma)
 {
-    for (size_t x = 0; x < width; x++) {
+    for (size_t x = 0; x < width; x++)
         luma[x] = choose(mask[x], y, luma[x]);
-    }
 }
 
 SIMD_CLONES
@@ -72,17 +71,15 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
 
     (void)scratch;
     (void)output; // a row of the frame that begin() was given
-    if (rows[0] == stage_black_row) {
+    if (rows[0] == stage_black_row)
         return STAGE_WRITTEN;
-    }
     if (!paint->convert.chroma) {
         paint_rgb3(rows[0], overlay->rgb, width, row);
         return STAGE_WRITTEN;
     }
     paint_luma(rows[0], overlay->yuv.y, width, row);
-    if (chroma) {
+    if (chroma)
         paint_pairs(rows[0], overlay->yuv.u, overlay->yuv.v, ((size_t)width + 1) / 2, chroma);
-    }
     return STAGE_WRITTEN;
 }
 
@@ -124,9 +121,8 @@ static bool is_whole(const struct gpu_stage_setup *setup)
 
 static unsigned fuses(const struct gpu_stage_setup *setup)
 {
-    if (is_whole(setup)) {
+    if (is_whole(setup))
         return setup->count;
-    }
     return !setup->first && setup->steps[0].kind == STAGE_OVERLAY;
 }
 
@@ -158,13 +154,11 @@ static int init_gpu(struct gpu_stage *stage, const struct gpu_stage_setup *setup
     bool whole = setup->count > 1;
     int r = convert_check(&conversion, error);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     set_colour(parameters, setup->steps[setup->count - 1].options.colour, setup->camera);
-    if (whole) {
+    if (whole)
         set_edges(parameters, &setup->steps[setup->steps[0].kind == STAGE_GRAY]);
-    }
     return gpu_stage_add_kernel(stage, CONFIG_KERNEL_OVERLAY,
                                 (struct gpu_tile){JOB_PIXELS, JOB_ROWS_CHROMA}, error,
                                 "overlay_%s_%s_%s", whole ? "sobel" : "mask",

@@ -44,9 +44,8 @@ struct by_mask {
         const uint8_t *__restrict__ from = reinterpret_cast<const uint8_t *>(p.mask);
 
 #pragma unroll
-        for (int i = 0; i < ROWS; i++) {
+        for (int i = 0; i < ROWS; i++)
             load_words<8>(from + (size_t)min(y + i, p.job.height - 1) * p.mask_stride + x, mask[i]);
-        }
     }
 };
 
@@ -94,17 +93,14 @@ template <class format> struct by_sobel {
         sums rows[ROWS + 2];
 
 #pragma unroll
-        for (int i = 0; i < ROWS + 2; i++) {
+        for (int i = 0; i < ROWS + 2; i++)
             raw[i] = windows.load((int)y + i - 1);
-        }
 #pragma unroll
-        for (int i = 0; i < ROWS + 2; i++) {
+        for (int i = 0; i < ROWS + 2; i++)
             rows[i] = sums_of(pairs_of(windows.take(raw[i])));
-        }
 #pragma unroll
-        for (int i = 0; i < ROWS; i++) {
+        for (int i = 0; i < ROWS; i++)
             make_row(p, rows[i] + rows[i + 1], rows[i + 1] + rows[i + 2], mask[i]);
-        }
     }
 
     // The mask of a row, from the sums above and below the middle of its pixels.
@@ -176,9 +172,8 @@ struct overlay_to_nv12 {
 #pragma unroll
         for (int i = 0; i < WORDS; i++) {
 #pragma unroll
-            for (int k = 0; k < ROWS; k++) {
+            for (int k = 0; k < ROWS; k++)
                 tile.luma[k][i] = choose(mask[k][i], p.luma, tile.luma[k][i]);
-            }
             tile.chroma[i] = choose(__byte_perm(mask[0][i], 0, 0x2200), p.chroma, tile.chroma[i]);
         }
         store_nv12<VECTOR>(p.job, x, y, tile);
@@ -195,9 +190,8 @@ struct overlay_to_rgb3 {
         for (int i = 0; i < ROWS; i++) {
             uint32_t raw[source::BYTES * WORDS], words[3 * WORDS], pixels[PIXELS];
 
-            if (y + i >= p.job.height) {
+            if (y + i >= p.job.height)
                 return;
-            }
             source::template load_pixels<VECTOR>(p.job, x, y + i, raw);
 #pragma unroll
             for (int k = 0; k < PIXELS; k++) {
@@ -226,9 +220,8 @@ __device__ __forceinline__ void make_picture(const overlay_cuda &p)
 {
     uint32_t x = tile_x(), y = tile_y(ROWS);
 
-    if (x >= p.job.width || y >= p.job.height) {
+    if (x >= p.job.width || y >= p.job.height)
         return;
-    }
     if (takes_vectors<source>(p.job) && has_window<edges>(x, p.job.width) &&
         aligned(p.job.input[0] | p.job.input_stride[0], edges::VECTOR_BYTES)) {
         make_tile<source, target, edges, true>(p, x, y);

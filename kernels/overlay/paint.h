@@ -1,6 +1,6 @@
-// What the last row stages of views paint on: the camera's picture, row by row in the view's own
-// format, as convert.h makes it. Marks of motion (mark.h) and edges in a colour (overlay.c) go
-// there.
+// The ground that the last row stages of views paint on: the camera's picture, row by row in the
+// view's own format, as convert.h makes it. Marks of motion (mark.h) and edges in a colour
+// (overlay.c) go there.
 //
 // Rows of several threads may be painted at once: a row of chroma is written with the upper of its
 // two rows of luma, and there alone.

@@ -42,9 +42,8 @@ static int check(const struct selftest_run *run, int result, const char *doing, 
 
 static void run_finish(struct selftest_run *run)
 {
-    if (run->memory && !gpu_is_lost(run->gpu)) {
+    if (run->memory && !gpu_is_lost(run->gpu))
         gpu_driver(run->gpu)->mem_free(run->memory);
-    }
     free(run->buffer);
     free(run->expected);
 }
@@ -60,12 +59,10 @@ static int run_prepare(struct selftest_run *run, struct error *error)
     size = run->plan.input_bytes + run->plan.output_bytes;
     run->buffer = calloc(1, size);
     run->expected = calloc(1, run->plan.output_bytes);
-    if (!run->buffer || !run->expected) {
+    if (!run->buffer || !run->expected)
         return error_set(error, -ENOMEM, "no memory for %zu bytes", size);
-    }
-    if (run->test->fill) {
+    if (run->test->fill)
         run->test->fill(run->sizes, run->buffer);
-    }
     run->test->expect(run->sizes, run->buffer, run->expected);
     r = check(run, driver->mem_alloc(&run->memory, size), "allocating memory", error);
     if (r < 0) {
@@ -110,9 +107,8 @@ static int run_compute(struct selftest_run *run, struct error *error, int64_t *r
                                                      run->plan.output_bytes),
                   "copying from the GPU", error);
     }
-    if (r == -ETIMEDOUT) {
+    if (r == -ETIMEDOUT)
         gpu_lose(run->gpu);
-    }
     return r < 0 ? error_prefix(error, r, "self-test \"%s\"", run->test->name) : 0;
 }
 
@@ -125,9 +121,8 @@ int gpu_selftest_run(struct gpu *gpu, size_t index, enum selftest_size size, str
     struct selftest_texts texts;
     int r = run_compute(&run, error, &result.took_ns);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     if (!test->judge(run.sizes, run.buffer + run.plan.input_bytes, run.expected, &texts)) {
         return error_set(error, -EBADMSG,
                          "the GPU computes wrongly: self-test \"%s\" gave %s, expected %s",
@@ -143,8 +138,7 @@ int gpu_selftest_start(struct gpu *gpu, struct error *error)
     struct gpu_selftest_result result;
     int r = 0;
 
-    for (size_t i = 0; r == 0 && selftest_at(i); i++) {
+    for (size_t i = 0; r == 0 && selftest_at(i); i++)
         r = gpu_selftest_run(gpu, i, SELFTEST_START, error, &result);
-    }
     return r;
 }

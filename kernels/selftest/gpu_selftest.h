@@ -20,10 +20,10 @@ const char *gpu_selftest_name(size_t index);
 const char *gpu_selftest_what(size_t index);
 
 // Runs one test. -EBADMSG: the GPU computes wrongly, the test, its value and the expected one are
-// in `error`. -ETIMEDOUT: it is not done within a second, and lost to this process. What CUDA says,
+// in `error`. -ETIMEDOUT: it is not done within a second, and lost to this process. CUDA's error,
 // with the name of the test; -ENOMEM. *ret_result is written on success.
 int gpu_selftest_run(struct gpu *gpu, size_t index, enum selftest_size size, struct error *error,
                      struct gpu_selftest_result *ret_result);
 
-// Runs all in their small size, up to the first that fails. What gpu_selftest_run() says.
+// Runs all in their small size, up to the first that fails. Errors of gpu_selftest_run().
 int gpu_selftest_start(struct gpu *gpu, struct error *error);

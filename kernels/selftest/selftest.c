@@ -103,9 +103,8 @@ static void expect_lucas(const uint32_t *sizes, const void *input, void *expecte
     (void)input;
     lucas[0] = 2;
     lucas[1] = 1;
-    for (uint32_t i = 2; i < sizes[0]; i++) {
+    for (uint32_t i = 2; i < sizes[0]; i++)
         lucas[i] = i == LUCAS_KNOWN ? 228826127 : lucas[i - 1] + lucas[i - 2];
-    }
 }
 
 static bool judge_lucas(const uint32_t *sizes, const void *output, const void *expected,
@@ -114,9 +113,8 @@ static bool judge_lucas(const uint32_t *sizes, const void *output, const void *e
     const uint64_t *lucas = output, *right = expected;
     uint32_t i = 0;
 
-    while (i < sizes[0] && lucas[i] == right[i]) {
+    while (i < sizes[0] && lucas[i] == right[i])
         i++;
-    }
     bool same = i == sizes[0];
     uint32_t shown = same ? LUCAS_KNOWN : i;
     snprintf(ret_texts->value, sizeof ret_texts->value, "L(%u) = %" PRIu64, shown, lucas[shown]);
@@ -158,9 +156,8 @@ static void fill_matrix(const uint32_t *sizes, void *input)
     size_t count = (size_t)sizes[0] * sizes[1] + (size_t)sizes[1] * sizes[2];
     float *floats = input;
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         floats[i] = (float)(random_bits(i) & 15);
-    }
 }
 
 static void expect_matrix(const uint32_t *sizes, const void *input, void *expected)
@@ -183,9 +180,8 @@ static void fill_vector(const uint32_t *sizes, void *input)
 {
     float *floats = input;
 
-    for (size_t i = 0; i < 2 * (size_t)sizes[0]; i++) {
+    for (size_t i = 0; i < 2 * (size_t)sizes[0]; i++)
         floats[i] = (float)((random_bits(i) & 0xffffff) + 1);
-    }
 }
 
 // IEEE 754 leaves nothing to choose: every operation is rounded to nearest, and 2 x is exact.
@@ -194,20 +190,18 @@ static void expect_vector(const uint32_t *sizes, const void *input, void *expect
     const float *x = input, *y = x + sizes[0];
     float *z = expected;
 
-    for (uint32_t i = 0; i < sizes[0]; i++) {
+    for (uint32_t i = 0; i < sizes[0]; i++)
         z[i] = sqrtf(fabsf(2 * (x[i] - y[i]) / (x[i] + y[i])));
-    }
 }
 
 // Number `i` that differs, or all that do not.
 static void tell_number(size_t i, size_t count, double number, double expected,
                         struct selftest_texts *ret_texts)
 {
-    if (i < count) {
+    if (i < count)
         snprintf(ret_texts->value, sizeof ret_texts->value, "%.9g as number %zu", number, i);
-    } else {
+    else
         snprintf(ret_texts->value, sizeof ret_texts->value, "%zu numbers, as the CPU", count);
-    }
     snprintf(ret_texts->expected, sizeof ret_texts->expected, "%.9g", expected);
 }
 
@@ -216,9 +210,8 @@ static bool judge_floats(const float *floats, const float *expected, size_t coun
 {
     size_t i = 0;
 
-    while (i + 1 < count && floats[i] == expected[i]) {
+    while (i + 1 < count && floats[i] == expected[i])
         i++;
-    }
     bool same = floats[i] == expected[i];
     tell_number(same ? count : i, count, (double)floats[i], (double)expected[i], ret_texts);
     return same;
@@ -240,9 +233,8 @@ static void fill_gray(const uint32_t *sizes, void *input)
 {
     uint8_t *bytes = input;
 
-    for (size_t i = 0; i < 3 * (size_t)sizes[0]; i++) {
+    for (size_t i = 0; i < 3 * (size_t)sizes[0]; i++)
         bytes[i] = (uint8_t)random_bits(i);
-    }
 }
 
 static void expect_gray(const uint32_t *sizes, const void *input, void *expected)
@@ -256,9 +248,8 @@ static bool judge_gray(const uint32_t *sizes, const void *output, const void *ex
     const uint8_t *gray = output, *right = expected;
     size_t i = 0;
 
-    while (i + 1 < sizes[0] && gray[i] == right[i]) {
+    while (i + 1 < sizes[0] && gray[i] == right[i])
         i++;
-    }
     bool same = gray[i] == right[i];
     tell_number(same ? sizes[0] : i, sizes[0], gray[i], right[i], ret_texts);
     return same;

@@ -37,13 +37,11 @@ __device__ void add_up(uint64_t value, uint64_t *output)
     values[threadIdx.x] = value;
     for (uint32_t half = THREADS / 2; half > 0; half /= 2) {
         __syncthreads();
-        if (threadIdx.x < half) {
+        if (threadIdx.x < half)
             values[threadIdx.x] += values[threadIdx.x + half];
-        }
     }
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0)
         atomicAdd(reinterpret_cast<unsigned long long *>(output), values[0]);
-    }
 }
 
 } // namespace
@@ -53,9 +51,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) selftest_sum(selftest_cuda
     uint32_t n = p.sizes[0], terms = n * n, step = gridDim.x * THREADS;
     uint64_t sum = 0;
 
-    for (uint32_t term = thread_of_grid(); term < terms; term += step) {
+    for (uint32_t term = thread_of_grid(); term < terms; term += step)
         sum += (uint64_t)(term / n) * (term % n);
-    }
     add_up(sum, reinterpret_cast<uint64_t *>(p.output));
 }
 
@@ -64,9 +61,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) selftest_lucas(selftest_cu
     uint32_t number = thread_of_grid();
     uint64_t a = 2, b = 1;
 
-    if (number >= p.sizes[0]) {
+    if (number >= p.sizes[0])
         return;
-    }
     for (uint32_t i = 0; i < number; i++) {
         uint64_t next = a + b;
 
@@ -106,14 +102,12 @@ extern "C" __global__ void __launch_bounds__(TILE *TILE) selftest_matrix(selftes
         tile_b[y][x] =
             k + y < depth && column < columns ? b[(size_t)(k + y) * columns + column] : 0;
         __syncthreads();
-        for (uint32_t i = 0; i < TILE; i++) {
+        for (uint32_t i = 0; i < TILE; i++)
             sum += tile_a[y][i] * tile_b[i][x];
-        }
         __syncthreads();
     }
-    if (row < rows && column < columns) {
+    if (row < rows && column < columns)
         reinterpret_cast<float *>(p.output)[(size_t)row * columns + column] = sum;
-    }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) selftest_vector(selftest_cuda p)

@@ -1,5 +1,5 @@
-// What the self-tests of the GPU compute, as the CPU sees it: inputs, sizes of grids and buffers,
-// and whether an output is right. gpu_selftest.c runs them.
+// The self-tests of the GPU as the CPU sees them: inputs, sizes of grids and buffers, and whether
+// an output is right. gpu_selftest.c runs them.
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 // For when a GPU is opened, and for people who wait.
 enum selftest_size { SELFTEST_START, SELFTEST_FULL, SELFTEST_SIZES };
 
-// What came out, and what should have, for people. Both are written, equal or not.
+// The actual and the expected result, for people. Both are written, equal or not.
 struct selftest_texts {
     char value[80], expected[80];
 };
@@ -25,7 +25,7 @@ struct selftest {
     uint32_t sizes[SELFTEST_SIZES][3]; // the kernel's parameters
     struct selftest_plan (*plan)(const uint32_t *sizes);
     void (*fill)(const uint32_t *sizes, void *input); // NULL: it has none
-    // What the output should be; `expected` holds zeros.
+    // Computes the expected output; `expected` holds zeros before.
     void (*expect)(const uint32_t *sizes, const void *input, void *expected);
     // Whether the output is right.
     bool (*judge)(const uint32_t *sizes, const void *output, const void *expected,

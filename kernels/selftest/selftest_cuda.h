@@ -1,4 +1,4 @@
-// What selftest.cu and the C code that launches it agree on. Included from C and from CUDA.
+// Definitions shared by selftest.cu and the C code that launches it. Included from C and from CUDA.
 #pragma once
 
 #include <stdint.h>

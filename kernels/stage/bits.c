@@ -45,11 +45,10 @@ VEC_TARGET static void write_words(const uint64_t *restrict bits, size_t words, 
                                    uint8_t set, uint8_t *restrict output)
 {
     for (size_t i = 0; i < words; i++, output += BITS_WORD) {
-        if (bits[i] == 0) { // as most are of a real picture
+        if (bits[i] == 0) // as most are of a real picture
             memset(output, clear, BITS_WORD);
-        } else {
+        else
             vec_spread(bits[i], clear, set, output);
-        }
     }
 }
 #else
@@ -88,26 +87,9 @@ bool bits_differ(const uint8_t *restrict gray, uint8_t *restrict previous, size_
     }
     differ_rest(gray + done * BITS_WORD, previous + done * BITS_WORD, width - done * BITS_WORD,
                 threshold, bits + done);
-    for (size_t i = 0; i < bits_words(width); i++) {
+    for (size_t i = 0; i < bits_words(width); i++)
         any |= bits[i];
-    }
     return any;
-}
-
-void bits_leave(const uint8_t *restrict gray, const uint8_t *restrict previous,
-                const struct bits_limits *limits, size_t width, uint64_t *restrict bits)
-{
-    for (size_t start = 0; start < width; start += BITS_WORD) {
-        size_t end = width - start < BITS_WORD ? width - start : BITS_WORD;
-        uint8_t moved[BITS_WORD] = {0};
-
-        for (size_t x = 0; x < end; x++) {
-            uint8_t now = gray[start + x], before = previous[start + x];
-
-            moved[x] = (now < limits->low[before]) | (now > limits->high[before]);
-        }
-        bits[start / BITS_WORD] = pack(moved);
-    }
 }
 
 static void erode_once(uint64_t *bits, size_t words)
@@ -136,24 +118,8 @@ void bits_erode_row(uint64_t *bits, size_t width, unsigned times)
 
 void bits_and(uint64_t *restrict bits, const uint64_t *restrict other, size_t words)
 {
-    for (size_t i = 0; i < words; i++) {
+    for (size_t i = 0; i < words; i++)
         bits[i] &= other[i];
-    }
-}
-
-SIMD_CLONES
-size_t bits_count(const uint64_t *restrict bits, const uint64_t *restrict mask, size_t words,
-                  uint64_t *restrict columns)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < words; i++) {
-        uint64_t both = bits[i] & mask[i];
-
-        count += (size_t)__builtin_popcountll(both);
-        columns[i] |= both;
-    }
-    return count;
 }
 
 void bits_write(const uint64_t *restrict bits, size_t width, uint8_t clear, uint8_t set,

@@ -10,11 +10,6 @@
 
 #define BITS_WORD 64
 
-// Between which gray levels a pixel counts as still, by its level in the frame before.
-struct bits_limits {
-    uint8_t low[256], high[256];
-};
-
 static inline size_t bits_words(size_t width)
 {
     return (width + BITS_WORD - 1) / BITS_WORD;
@@ -24,19 +19,12 @@ static inline size_t bits_words(size_t width)
 // holds what `gray` does. Returns whether any bit is set.
 bool bits_differ(const uint8_t *restrict gray, uint8_t *restrict previous, size_t width,
                  uint8_t threshold, uint64_t *restrict bits);
-// Sets the bits of pixels with gray < low[previous] or gray > high[previous].
-void bits_leave(const uint8_t *restrict gray, const uint8_t *restrict previous,
-                const struct bits_limits *limits, size_t width, uint64_t *restrict bits);
 
 // Erodes a row of `width` pixels along itself, `times` times: a pixel stays set when it and both
-// its neighbours are. What lies outside the row counts as set, and is set afterwards.
+// its neighbours are. Bits outside the row count as set, and are set afterwards.
 void bits_erode_row(uint64_t *bits, size_t width, unsigned times);
 // Keeps of `bits` what is set in `other`, too.
 void bits_and(uint64_t *restrict bits, const uint64_t *restrict other, size_t words);
-
-// Adds the bits set in both rows to `columns`; returns how many there are.
-size_t bits_count(const uint64_t *restrict bits, const uint64_t *restrict mask, size_t words,
-                  uint64_t *restrict columns);
 
 // Writes `width` bytes: `set` where a bit is set, else `clear`, which is less.
 void bits_write(const uint64_t *restrict bits, size_t width, uint8_t clear, uint8_t set,

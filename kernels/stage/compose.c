@@ -5,17 +5,15 @@
 SIMD_CLONES
 static void compose_row(const uint8_t *restrict gray, size_t width, uint8_t *restrict luma)
 {
-    for (size_t x = 0; x < width; x++) {
+    for (size_t x = 0; x < width; x++)
         luma[x] = compose_luma(gray[x]);
-    }
 }
 
 SIMD_CLONES
 void compose_in_place(uint8_t *row, size_t width)
 {
-    for (size_t x = 0; x < width; x++) {
+    for (size_t x = 0; x < width; x++)
         row[x] = compose_luma(row[x]);
-    }
 }
 
 static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,

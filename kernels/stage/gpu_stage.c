@@ -26,29 +26,25 @@ int gpu_stage_init(struct gpu_stage *stage, const struct gpu_stage_ops *ops,
     r = stage->state
             ? ops->init(stage, setup, error)
             : error_set(error, -ENOMEM, "no memory for the stage %s on the GPU", ops->name);
-    if (r == 0) {
+    if (r == 0)
         gpu_stage_join(stage);
-    }
     return r;
 }
 
 void gpu_stage_join(struct gpu_stage *stage)
 {
-    for (unsigned i = 0; i < stage->kernel_count; i++) {
+    for (unsigned i = 0; i < stage->kernel_count; i++)
         gpu_kernel_join(&stage->kernels[i]);
-    }
 }
 
 void gpu_stage_finish(struct gpu_stage *stage)
 {
-    for (unsigned i = 0; i < stage->kernel_count; i++) {
+    for (unsigned i = 0; i < stage->kernel_count; i++)
         gpu_kernel_leave(&stage->kernels[i]);
-    }
     if (stage->memory_count > 0 && !gpu_is_lost(stage->gpu)) {
         gpu_enter(stage->gpu, NULL); // if it cannot be, the context may be current already
-        while (stage->memory_count > 0) {
+        while (stage->memory_count > 0)
             gpu_driver(stage->gpu)->mem_free(stage->memory[--stage->memory_count]);
-        }
     }
     free(stage->state);
     stage->state = NULL;
@@ -66,9 +62,8 @@ int gpu_stage_add_kernel(struct gpu_stage *stage, enum config_kernel group, stru
     va_start(arguments, name);
     vsnprintf(function, sizeof function, name, arguments);
     va_end(arguments);
-    for (char *c = function; *c; c++) {
+    for (char *c = function; *c; c++)
         *c = (char)tolower(*c);
-    }
     r = gpu_kernel_init(kernel, stage->gpu, group, function, tile, stage->width, error);
     stage->kernel_count += r == 0;
     return r;
@@ -86,9 +81,8 @@ int gpu_stage_add_memory(struct gpu_stage *stage, const void *from, size_t size,
     assert(stage->memory_count < GPU_STAGE_MEMORY_MAX);
     snprintf(doing, sizeof doing, "allocating %s", what);
     r = cuda_driver_check(driver, driver->mem_alloc(address, size), doing, error);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     stage->memory_count++;
     *ret_address = *address;
     // In the stream's order: a copy outside it may still be under way when a kernel starts.
@@ -132,9 +126,8 @@ unsigned gpu_stage_match(const struct gpu_stage_setup *setup, enum stage_kind ki
 {
     unsigned i = setup->count > 0 && setup->steps[0].kind == STAGE_GRAY && kind != STAGE_GRAY;
 
-    if (i >= setup->count || setup->steps[i].kind != kind) {
+    if (i >= setup->count || setup->steps[i].kind != kind)
         return 0;
-    }
     i++;
     return i + (i < setup->count && setup->steps[i].kind == STAGE_COMPOSE);
 }
@@ -160,9 +153,8 @@ const char *gpu_stage_layout(const struct gpu_stage_setup *setup)
     };
 
     for (size_t i = 0; i < ARRAY_LENGTH(packed) && setup->first; i++) {
-        if (strcmp(packed[i].format, setup->camera->format->name) == 0) {
+        if (strcmp(packed[i].format, setup->camera->format->name) == 0)
             return packed[i].layout;
-        }
     }
     return "planar";
 }
@@ -186,9 +178,8 @@ int gpu_plane_init(struct gpu_plane *plane, struct gpu *gpu, uint32_t width, uin
 
 void gpu_plane_finish(struct gpu_plane *plane, struct gpu *gpu)
 {
-    if (plane->address && !gpu_is_lost(gpu)) {
+    if (plane->address && !gpu_is_lost(gpu))
         gpu_driver(gpu)->mem_free(plane->address);
-    }
     *plane = (struct gpu_plane){0};
 }
 
@@ -197,9 +188,8 @@ static struct gpu_picture picture_of(const struct frame *frame)
 {
     struct gpu_picture picture = gpu_picture_at(&frame->layout, frame->gpu_address);
 
-    for (unsigned i = 0; frame->surface && i < frame->layout.format->plane_count; i++) {
+    for (unsigned i = 0; frame->surface && i < frame->layout.format->plane_count; i++)
         picture.planes[i].address = frame->surface->gpu_bases[i] + frame->layout.planes[i].offset;
-    }
     return picture;
 }
 

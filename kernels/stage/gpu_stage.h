@@ -1,4 +1,4 @@
-// What a view's plan is made of on the GPU: stages that each do one step of it, or several at once.
+// Stages of a view's plan on the GPU: each does one step of it, or several at once.
 //
 // One const table (graph/stages.c) lists them. Any size, stride, address and block gives the same
 // bits as the CPU's stages. Used by one thread at a time, in which the GPU's context is current.
@@ -29,7 +29,7 @@ struct gpu_plane {
 
 struct gpu_stage;
 
-// What a stage is made for.
+// The arguments of a new stage.
 struct gpu_stage_setup {
     struct gpu *gpu;
     const struct plan_step *steps;     // of the plan, from the stage's first on
@@ -41,7 +41,7 @@ struct gpu_stage_setup {
     bool mapped; // pictures lie in memory of the host: a row read twice is fetched twice
 };
 
-// What a launch works on. Planes between stages are 8 bit, with strides of multiples of 128.
+// The pictures of a launch. Planes between stages are 8 bit, with strides of multiples of 128.
 struct gpu_pictures {
     struct gpu_picture camera, input, output;
 };
@@ -120,6 +120,6 @@ void gpu_job_set(struct gpu_job *job, const struct gpu_picture *input,
 // Where the GPU finds the planes of a picture of `layout` whose block begins at `address`.
 struct gpu_picture gpu_picture_at(const struct frame_layout *layout, uint64_t address);
 // Hands both frames to the GPU, whose context is the thread's then: the camera's picture, which is
-// the input as well, and the output. What frame_to_gpu() and gpu_enter() say.
+// the input as well, and the output. Errors of frame_to_gpu() and gpu_enter().
 int gpu_pictures_lend(struct gpu *gpu, struct frame *camera, struct frame *output,
                       struct error *error, struct gpu_pictures *ret_pictures);

@@ -7,8 +7,8 @@
 
 struct mask_plane;
 
-// What a stage is told of its view's settings, in the words of config.h. What its kind has no use
-// for is zero.
+// A stage's part of its view's settings, in the words of config.h. Members that its kind has no use
+// for are zero.
 struct stage_options {
     enum config_operator op;
     int blur; // 3 or 5

@@ -79,20 +79,17 @@ static void *work(void *context)
 
     pthread_mutex_lock(&pool->lock);
     for (;;) {
-        while (!pool->open && !pool->stopping) {
+        while (!pool->open && !pool->stopping)
             pthread_cond_wait(&pool->wake, &pool->lock);
-        }
-        if (pool->stopping) {
+        if (pool->stopping)
             break;
-        }
         pool->inside++;
         pthread_mutex_unlock(&pool->lock);
         take_slices(pool, worker->number);
         pthread_mutex_lock(&pool->lock);
         pool->open = false;
-        if (--pool->inside == 0) {
+        if (--pool->inside == 0)
             pthread_cond_signal(&pool->done);
-        }
     }
     pthread_mutex_unlock(&pool->lock);
     return NULL;
@@ -113,13 +110,17 @@ static int start_worker(struct pool *pool, unsigned number)
     return r;
 }
 
-// The threads inherit that all signals are blocked: those are for the threads that wait for them.
+// The threads inherit that signals are blocked: those are for the threads that wait for them. But
+// not those of a fault, nor the one that asks a thread where it stands.
 static void start_workers(struct pool *pool, unsigned threads, struct error *error)
 {
+    static const int own[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGTRAP, SIGUSR2};
     sigset_t all, before;
     int r = 0;
 
     sigfillset(&all);
+    for (size_t i = 0; i < ARRAY_LENGTH(own); i++)
+        sigdelset(&all, own[i]);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (pool->threads < threads && r == 0) {
         r = start_worker(pool, pool->threads);
@@ -136,9 +137,8 @@ int pool_new(unsigned threads, struct error *error, struct pool **ret_pool)
 {
     struct pool *pool = calloc(1, sizeof *pool);
 
-    if (!pool) {
+    if (!pool)
         return error_set(error, -ENOMEM, "no memory for the threads for rows");
-    }
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
     pthread_cond_init(&pool->done, NULL);
@@ -151,16 +151,14 @@ int pool_new(unsigned threads, struct error *error, struct pool **ret_pool)
 
 void pool_free(struct pool *pool)
 {
-    if (!pool) {
+    if (!pool)
         return;
-    }
     pthread_mutex_lock(&pool->lock);
     pool->stopping = true;
     pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->lock);
-    for (unsigned i = 1; i < pool->threads; i++) {
+    for (unsigned i = 1; i < pool->threads; i++)
         pthread_join(pool->workers[i - 1].thread, NULL);
-    }
     pthread_cond_destroy(&pool->wake);
     pthread_cond_destroy(&pool->done);
     pthread_mutex_destroy(&pool->lock);
@@ -216,9 +214,8 @@ static void wait_for_others(struct pool *pool)
     while (atomic_load(&pool->inside) > 0 && clock_now_ns() < until_ns) {
     }
     pthread_mutex_lock(&pool->lock);
-    while (pool->inside > 0) {
+    while (pool->inside > 0)
         pthread_cond_wait(&pool->done, &pool->lock);
-    }
     pthread_mutex_unlock(&pool->lock);
 }
 

@@ -29,6 +29,6 @@ void pool_free(struct pool *pool);
 unsigned pool_threads(const struct pool *pool);
 
 // Runs `task` on slices that cover rows 0..rows-1, each row once, and returns when all are done.
-// What the caller wrote before is seen by the task, what the task wrote by the caller afterwards.
-// One caller at a time. Without a pool, or for few rows, it is one slice in the caller's thread.
+// The task sees what the caller wrote before; the caller then sees what the task wrote. One caller
+// at a time. Without a pool, or for few rows, it is one slice in the caller's thread.
 void pool_run(struct pool *pool, uint32_t rows, pool_task *task, void *context);

@@ -37,14 +37,14 @@ struct rows {
     struct row_stage row_stages[ROWS_STAGES_MAX];
     uint8_t *memory; // owned; all rings and scratch areas
 
-    // What the other threads of the pool compute with.
+    // For the other threads of the pool.
     const struct stage *stages;
     unsigned stage_count;
     struct pool *pool;                         // not owned; NULL: there is none
     struct rows *others[POOL_THREADS_MAX - 1]; // owned; NULL beyond the pool's threads
 };
 
-// What a picture is computed from and into.
+// The input and output planes of a picture.
 struct planes {
     const uint8_t *input;
     size_t input_stride;
@@ -65,17 +65,15 @@ static void choose_row_stages(struct rows *rows, const struct stage *stages, uns
 
         row_stage->stage = stages[i];
         row_stage->at_once = stages[i].run_rows ? RING_ROWS_AT_ONCE : 1;
-        if (i + 1 < count && stages[i + 1].erosions > 0 && stages[i].erodes) {
+        if (i + 1 < count && stages[i + 1].erosions > 0 && stages[i].erodes)
             row_stage->stage.eroded = stages[++i].erosions;
-        }
         if (i + 1 < count && stages[i + 1].ops == &compose_ops) {
             row_stage->stage.limited = true;
             i++;
         }
     }
-    if (rows->count == 1 && rows->row_stages[0].stage.run_rows) {
+    if (rows->count == 1 && rows->row_stages[0].stage.run_rows)
         rows->row_stages[0].at_once = STAGE_ROWS_MAX;
-    }
 }
 
 // Of the ring behind row_stage `index`: what the next one looks at in one go, and what this one
@@ -85,12 +83,10 @@ static uint32_t ring_rows(const struct rows *rows, unsigned index)
     const struct row_stage *row_stage = &rows->row_stages[index];
     uint32_t wanted = 0, power = 1;
 
-    if (index + 1 < rows->count) {
+    if (index + 1 < rows->count)
         wanted = 2 * row_stage[1].stage.radius + row_stage[1].at_once;
-    }
-    while (power < wanted + row_stage->at_once - 1) {
+    while (power < wanted + row_stage->at_once - 1)
         power *= 2;
-    }
     return wanted > 0 ? power : 0;
 }
 
@@ -101,9 +97,8 @@ int rows_new(const struct stage *stages, unsigned count, uint32_t width, uint32_
     size_t size = 0;
     uint8_t *next;
 
-    if (!rows) {
+    if (!rows)
         return -ENOMEM;
-    }
     rows->width = width;
     rows->height = height;
     rows->stages = stages;
@@ -136,9 +131,8 @@ int rows_new(const struct stage *stages, unsigned count, uint32_t width, uint32_
 void rows_free(struct rows *rows)
 {
     if (rows) {
-        for (unsigned i = 0; i < ARRAY_LENGTH(rows->others); i++) {
+        for (unsigned i = 0; i < ARRAY_LENGTH(rows->others); i++)
             rows_free(rows->others[i]);
-        }
         free(rows->memory);
         free(rows);
     }
@@ -151,9 +145,8 @@ int rows_set_pool(struct rows *rows, struct pool *pool)
         int r = rows_new(rows->stages, rows->stage_count, rows->width, rows->height,
                          &rows->others[i - 1]);
 
-        if (r < 0) {
+        if (r < 0)
             return r;
-        }
     }
     return 0;
 }
@@ -174,9 +167,8 @@ static const uint8_t *input_row(const struct rows *rows, unsigned index, int64_t
 {
     uint32_t row = (uint32_t)(y < 0 ? 0 : y < rows->height ? y : rows->height - 1);
 
-    if (index == 0) {
+    if (index == 0)
         return rows->input + row * rows->input_stride;
-    }
     return made_row(&rows->row_stages[index - 1], row);
 }
 
@@ -186,11 +178,10 @@ static void note_result(struct rows *rows, struct row_stage *row_stage, enum sta
     uint32_t y = row_stage->next, bit = y & row_stage->ring_mask;
     bool plane = row_stage->ring_mask == UINT32_MAX;
 
-    if (result == STAGE_BLACK && (plane || rows->width > STAGE_BLACK_WIDTH_MAX)) {
+    if (result == STAGE_BLACK && (plane || rows->width > STAGE_BLACK_WIDTH_MAX))
         memset(ring_row(row_stage, y), row_stage->stage.limited ? compose_luma(0) : 0, rows->width);
-    } else if (!plane) {
+    else if (!plane)
         row_stage->black = (row_stage->black & ~(UINT32_C(1) << bit)) | (uint32_t)result << bit;
-    }
 }
 
 // Computes `count` rows from the stage's next one on.
@@ -202,9 +193,8 @@ static void run(struct rows *rows, struct row_stage *row_stage, const uint8_t *c
     enum stage_result result = STAGE_WRITTEN;
     uint8_t *outputs[STAGE_ROWS_MAX] = {ring_row(row_stage, y)};
 
-    for (unsigned i = 1; i < count; i++) {
+    for (unsigned i = 1; i < count; i++)
         outputs[i] = ring_row(row_stage, y + i);
-    }
     if (stage->run_rows) {
         stage->run_rows(stage, inputs, y, count, rows->width, row_stage->scratch, outputs);
     } else {
@@ -212,9 +202,8 @@ static void run(struct rows *rows, struct row_stage *row_stage, const uint8_t *c
         note_result(rows, row_stage, result);
     }
     if (stage->limited && !stage->ops->limits && result == STAGE_WRITTEN) {
-        for (unsigned i = 0; i < count; i++) {
+        for (unsigned i = 0; i < count; i++)
             compose_in_place(outputs[i], rows->width);
-        }
     }
 }
 
@@ -235,9 +224,8 @@ static void advance(struct rows *rows, unsigned index, uint32_t last)
 
             advance(rows, index - 1, below < rows->height ? below : rows->height - 1);
         }
-        for (uint32_t i = 0; i < count + 2 * radius; i++) {
+        for (uint32_t i = 0; i < count + 2 * radius; i++)
             inputs[i] = input_row(rows, index, (int64_t)row_stage->next + i - radius);
-        }
         run(rows, row_stage, inputs, count);
         row_stage->next += count;
     }
@@ -274,7 +262,7 @@ struct rows_job {
     uint32_t first; // row of the picture that is row 0 of the job
 };
 
-// What a thread of the pool computes with.
+// The rows that a thread of the pool computes with.
 static struct rows *rows_of(struct rows *rows, unsigned worker)
 {
     return worker == 0 ? rows : rows->others[worker - 1];
@@ -293,7 +281,6 @@ void rows_run(struct rows *rows, const uint8_t *input, size_t input_stride, uint
     const struct planes planes = {input, input_stride, output, output_stride};
     struct rows_job job = {rows, &planes, first};
 
-    if (first < end) {
+    if (first < end)
         pool_run(rows->pool, end - first, run_task, &job);
-    }
 }

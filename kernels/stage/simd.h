@@ -43,9 +43,8 @@ SIMD_INLINE void simd_write_ahead(const void *at)
 // The same for a whole row, where what comes between this row and its use is more than AHEAD.
 SIMD_INLINE void simd_read_row(const uint8_t *row, size_t width)
 {
-    for (size_t x = 0; x < width; x += SIMD_BLOCK) {
+    for (size_t x = 0; x < width; x += SIMD_BLOCK)
         __builtin_prefetch(row + x, 0, 2);
-    }
 }
 
 // For stages that walk down strips of columns, which no prefetcher of a CPU follows: of `count`

@@ -28,8 +28,7 @@ int stage_init(struct stage *stage, const struct stage_ops *ops, const struct st
 
 void stage_finish(struct stage *stage)
 {
-    if (stage->ops && stage->ops->finish) {
+    if (stage->ops && stage->ops->finish)
         stage->ops->finish(stage);
-    }
     free(stage->state);
 }

@@ -19,7 +19,7 @@
 struct pool;
 struct stage;
 
-// What a stage is made for.
+// The arguments of a new stage.
 struct stage_setup {
     const struct stage_options *options;
     const struct frame_layout *input;  // of the view
@@ -33,8 +33,8 @@ enum stage_result {
     STAGE_BLACK, // the row is 0 everywhere; nothing has to be written for it
 };
 
-// What stands for rows that are black: a stage that finds it among its own need not look at them.
-// Black rows of pictures wider than it are written like others.
+// A row that stands for black ones: a stage that finds it among its own need not look at its
+// pixels. Black rows of pictures wider than it are written like others.
 #define STAGE_BLACK_WIDTH_MAX 16384
 extern const uint8_t stage_black_row[STAGE_BLACK_WIDTH_MAX];
 
@@ -85,8 +85,7 @@ struct stage {
     bool erodes;          // run_row() heeds `eroded`
     unsigned eroded;      // how many erosions there are of the rows
     bool limited;         // the rows become limited range luma (compose.h)
-    size_t scratch_bytes; // of memory, aligned to 64, that run_row() wants. What it holds is of no
-                          // meaning from one call to the next
+    size_t scratch_bytes; // of memory, aligned to 64, that run_row() wants; undefined at each call
     // Row stage, one of them. A runner calls run_rows() for as many rows at once as it can.
     stage_row *run_row;
     stage_rows *run_rows;

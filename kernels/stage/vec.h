@@ -36,7 +36,8 @@ typedef int16_t vec_words __attribute__((vector_size(VEC_BYTES)));
 typedef uint16_t vec_unsigned_words __attribute__((vector_size(VEC_BYTES)));
 typedef int32_t vec_longs __attribute__((vector_size(VEC_BYTES)));
 
-// What vec_squares() makes of words: those of the low and the high halves of both 128 bits.
+// The squares that vec_squares() makes of words: those of the low and the high halves of both 128
+// bits.
 typedef struct {
     __m256i low, high;
 } vec_sums;

@@ -53,9 +53,8 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
 
     (void)y;
     (void)scratch;
-    if (stage->limited) {
+    if (stage->limited)
         shades = (struct shades){compose_luma(0), compose_luma(255)};
-    }
     return threshold_row(rows[0], threshold->level, shades, width, output);
 }
 

@@ -19,9 +19,8 @@ static void draw_scene(uint8_t *data, const struct frame_layout *layout)
         noise = noise * 1664525 + 1013904223;
         data[i] = (uint8_t)((i / 7 ^ i / stride) + (noise >> 28));
     }
-    for (size_t at = drawn; at < layout->size; at += drawn) {
+    for (size_t at = drawn; at < layout->size; at += drawn)
         memcpy(data + at, data, drawn < layout->size - at ? drawn : layout->size - at);
-    }
 }
 
 // A frame by itself.
@@ -45,9 +44,8 @@ int scene_frame_new(const struct frame_layout *layout, const struct frame_alloca
 {
     int r = frame_new(layout, allocator, error, ret_frame);
 
-    if (r == 0) {
+    if (r == 0)
         draw_scene((*ret_frame)->data, layout);
-    }
     return r;
 }
 
@@ -55,9 +53,8 @@ static size_t plane_bytes(const struct frame_layout *layout, bool all)
 {
     size_t bytes = 0;
 
-    for (unsigned i = 0; i < (all ? layout->format->plane_count : 1); i++) {
+    for (unsigned i = 0; i < (all ? layout->format->plane_count : 1); i++)
         bytes += (size_t)layout->planes[i].width_bytes * layout->planes[i].rows;
-    }
     return bytes;
 }
 
@@ -81,12 +78,10 @@ static int lend_to_gpu(const struct rig *rig, struct frame *frame, struct error 
     _cleanup_(cleanup_free) uint8_t *scene = device ? malloc(size) : NULL;
     int r = frame_to_gpu(frame, error, ret_address);
 
-    if (r < 0 || !device) {
+    if (r < 0 || !device)
         return r;
-    }
-    if (!scene) {
+    if (!scene)
         return error_set(error, -ENOMEM, "no memory for a picture");
-    }
     draw_scene(scene, &frame->layout);
     r = check(rig,
               gpu_driver(rig->gpu)->copy_to_device(*ret_address, scene, size, gpu_stream(rig->gpu)),
@@ -103,13 +98,11 @@ static int make_picture(struct rig *rig, int side, struct error *error)
 
     layout.size = layout.size > rig->bytes / 2 ? layout.size : rig->bytes / 2;
     r = frame_new(&layout, rig->allocator, error, &frame);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     rig->frames[side][rig->count] = frame;
-    if (strcmp(rig->allocator->kind, "device") != 0) {
+    if (strcmp(rig->allocator->kind, "device") != 0)
         draw_scene(frame->data, &frame->layout);
-    }
     return rig->gpu ? lend_to_gpu(rig, frame, error, &rig->addresses[side][rig->count]) : 0;
 }
 
@@ -117,12 +110,10 @@ int rig_add_pictures(struct rig *rig, struct error *error)
 {
     int r = 0;
 
-    for (int side = 0; side < 2 && r == 0; side++) {
+    for (int side = 0; side < 2 && r == 0; side++)
         r = make_picture(rig, side, error);
-    }
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     return ++rig->count < rig->wanted;
 }
 
@@ -152,9 +143,8 @@ int rig_init_stage(struct rig *rig, const struct plan_step *step, const struct f
     int r;
 
     *rig = (struct rig){.input = *input, .allocator = frame_allocator_host(), .wanted = 1};
-    if (!converts && step->kind != STAGE_GRAY) {
+    if (!converts && step->kind != STAGE_GRAY)
         frame_layout_init(&rig->input, gray, input->width, input->height, FRAME_STRIDE_ALIGN);
-    }
     frame_layout_init(&rig->output, converts ? nv12 : gray, input->width, input->height,
                       FRAME_STRIDE_ALIGN);
     rig->bytes = plane_bytes(&rig->input, converts) + plane_bytes(&rig->output, converts);
@@ -170,12 +160,10 @@ int rig_init_view(struct rig *rig, const struct view_setup *setup, struct error 
     *rig = (struct rig){.input = *setup->input, .allocator = setup->allocator, .wanted = 1};
     mine.frames = 2;
     r = view_new(&mine, error, &rig->view);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
-    if (view_passes_through(rig->view)) {
+    if (view_passes_through(rig->view))
         return -EAGAIN;
-    }
     rig->output = *view_output_layout(rig->view);
     count_view_bytes(rig, setup->settings);
     return rig_fill(rig, error);
@@ -202,20 +190,17 @@ static int make_kernels(struct rig *rig, const struct view_setup *setup, struct 
     struct mask_plane *mask = NULL;
     int r = gpu_enter(rig->gpu, error);
 
-    if (r == 0) {
+    if (r == 0)
         r = plan_load_mask(plan, setup, error, &mask);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = runner_init_plan(&rig->runner, rig->gpu, plan, &rig->input, mapped, error);
-    }
     mask_plane_unref(mask); // the GPU has a copy
     if (r == 0) {
         r = check(rig, gpu_driver(rig->gpu)->event_create(&rig->start, 0), "making an event",
                   error);
     }
-    if (r == 0) {
+    if (r == 0)
         r = check(rig, gpu_driver(rig->gpu)->event_create(&rig->end, 0), "making an event", error);
-    }
     return r;
 }
 
@@ -225,9 +210,8 @@ int rig_init_kernels(struct rig *rig, const struct view_setup *setup, struct err
     int r;
 
     *rig = (struct rig){.gpu = setup->gpu, .input = *setup->input, .allocator = setup->allocator};
-    if (plan.count == 0 || !runner_supports(&plan, setup->input)) {
+    if (plan.count == 0 || !runner_supports(&plan, setup->input))
         return -EAGAIN;
-    }
     frame_layout_init(&rig->output, pixel_format_by_name("NV12"), rig->input.width,
                       rig->input.height, FRAME_STRIDE_ALIGN);
     count_view_bytes(rig, setup->settings);
@@ -243,18 +227,15 @@ void rig_finish(struct rig *rig)
     view_free(rig->view);
     for (int side = 0; side < 2; side++) {
         for (unsigned i = 0; i < RIG_PICTURES_MAX && rig->frames[side][i]; i++) {
-            if (works) {
+            if (works)
                 frame_to_cpu(rig->frames[side][i], NULL);
-            }
             frame_unref(rig->frames[side][i]);
         }
     }
-    if (works && rig->end) {
+    if (works && rig->end)
         gpu_driver(rig->gpu)->event_destroy(rig->end);
-    }
-    if (works && rig->start) {
+    if (works && rig->start)
         gpu_driver(rig->gpu)->event_destroy(rig->start);
-    }
     runner_finish(&rig->runner);
     *rig = (struct rig){0};
 }
@@ -273,8 +254,7 @@ static int run_on_cpu(struct rig *rig, bool copy, struct error *error, double *r
     } else if (rig->view) {
         r = view_run(rig->view, input, error, &picture);
     } else {
-        runner_compute(&rig->runner, frame_plane(input, 0), input->layout.planes[0].stride, input,
-                       output);
+        runner_compute(&rig->runner, NULL, input, output);
     }
     *ret_us = (double)(clock_now_ns() - start_ns) / NS_PER_US;
     return r;
@@ -302,18 +282,14 @@ static int run_on_gpu(struct rig *rig, bool copy, struct error *error, double *r
     int r = check(rig, driver->event_record(rig->start, stream), "recording an event", error);
 
     rig->next = (rig->next + 1) % rig->count;
-    if (r == 0) {
+    if (r == 0)
         r = queue(rig, copy, error);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = check(rig, driver->event_record(rig->end, stream), "recording an event", error);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = gpu_wait(rig->gpu, clock_now_ns() + (rig->wait_ns ? rig->wait_ns : WAIT_NS), error);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = check(rig, driver->event_elapsed(&ms, rig->start, rig->end), "reading the time", error);
-    }
     *ret_us = 1e3 * (double)ms;
     return r;
 }

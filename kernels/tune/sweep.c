@@ -44,13 +44,11 @@ static void add_shape(struct shapes *shapes, int x, int y, int rows)
 {
     struct config_block shape = {x, y, rows};
 
-    if (x < 1 || y < 1 || x * y > shapes->threads_max || shapes->count == SWEEP_SHAPES_MAX) {
+    if (x < 1 || y < 1 || x * y > shapes->threads_max || shapes->count == SWEEP_SHAPES_MAX)
         return;
-    }
     for (size_t i = 0; i < shapes->count; i++) {
-        if (sweep_shape_equal(shapes->list[i], shape)) {
+        if (sweep_shape_equal(shapes->list[i], shape))
             return;
-        }
     }
     shapes->list[shapes->count++] = shape;
 }
@@ -69,17 +67,14 @@ static void list_shapes(struct shapes *shapes, bool quick, struct config_block i
 
     add_shape(shapes, in_use.x, in_use.y, in_use.rows);
     add_shape(shapes, own.x, own.y, in_use.rows);
-    for (size_t i = 0; quick && i < ARRAY_LENGTH(few); i++) {
+    for (size_t i = 0; quick && i < ARRAY_LENGTH(few); i++)
         add_shape(shapes, few[i][0], few[i][1], in_use.rows);
-    }
     for (int threads = 64; !quick && threads <= CONFIG_BLOCK_THREADS_MAX; threads *= 2) {
-        for (int x = threads; x >= 4; x /= 2) {
+        for (int x = threads; x >= 4; x /= 2)
             add_shape(shapes, x, threads / x, in_use.rows);
-        }
     }
-    for (size_t i = 0; !quick && i < ARRAY_LENGTH(more); i++) {
+    for (size_t i = 0; !quick && i < ARRAY_LENGTH(more); i++)
         add_shape(shapes, more[i][0], more[i][1], in_use.rows);
-    }
 }
 
 // A shape as it is, and with other rows a thread.
@@ -87,9 +82,8 @@ static void list_rows(struct shapes *shapes, struct config_block shape, int own_
 {
     const int rows[] = {shape.rows, own_rows, 2, 4, 8, 16, 32};
 
-    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++)
         add_shape(shapes, shape.x, shape.y, rows[i]);
-    }
 }
 
 static int run_candidate(void *context, struct error *error, double *ret_us)
@@ -134,9 +128,8 @@ static int compare_shapes(const void *a, const void *b)
 const struct sweep_shape *sweep_find(const struct sweep *sweep, struct config_block block)
 {
     for (size_t i = 0; i < sweep->count; i++) {
-        if (sweep_shape_equal(sweep->shapes[i].block, block)) {
+        if (sweep_shape_equal(sweep->shapes[i].block, block))
             return &sweep->shapes[i];
-        }
     }
     return NULL;
 }
@@ -148,9 +141,8 @@ static void add_result(struct sweep *sweep, const struct gpu_kernel *kernel,
 {
     size_t i = 0;
 
-    while (i < sweep->count && !sweep_shape_equal(sweep->shapes[i].block, block)) {
+    while (i < sweep->count && !sweep_shape_equal(sweep->shapes[i].block, block))
         i++;
-    }
     sweep->shapes[i] = (struct sweep_shape){block, time, occupancy(kernel, block)};
     sweep->count += i == sweep->count;
 }
@@ -172,9 +164,8 @@ int sweep_begin(struct rig *rig, bool quick, struct sweep *sweep, struct sweep_r
 {
     struct sweep_run *run = calloc(1, sizeof *run);
 
-    if (!run) {
+    if (!run)
         return -ENOMEM;
-    }
     run->rig = rig;
     run->sweep = sweep;
     run->quick = quick;
@@ -227,9 +218,8 @@ bool sweep_last(const struct sweep_run *run, struct config_block *ret_block, dou
     size_t turn = run->rounds.turn - 1, count = run->rounds.count;
     size_t last = (turn / count + turn) % count;
 
-    if (run->rounds.turn == 0 || last == run->shapes.count || run->timed[last].count == 0) {
+    if (run->rounds.turn == 0 || last == run->shapes.count || run->timed[last].count == 0)
         return false;
-    }
     *ret_block = run->shapes.list[last];
     *ret_us = run->timed[last].samples[run->timed[last].count - 1];
     return true;
@@ -249,13 +239,11 @@ static void collect(struct sweep_run *run)
 
     timing_sum_up(&run->rounds);
     for (size_t i = 0; i < count; i++) {
-        if (!run->timed[i].left_out && run->timed[i].count > 0) {
+        if (!run->timed[i].left_out && run->timed[i].count > 0)
             add_result(sweep, run->kernel, run->shapes.list[i], run->timed[i].result);
-        }
     }
-    if (run->timed[count].count > 0) {
+    if (run->timed[count].count > 0)
         sweep->copy = run->timed[count].result;
-    }
     qsort(sweep->shapes, sweep->count, sizeof sweep->shapes[0], compare_shapes);
 }
 
@@ -265,15 +253,13 @@ bool sweep_go_on(struct sweep_run *run)
     size_t best = run->quick ? BEST_QUICK : BEST;
     int own_rows = (int)run->kernel->tile.height;
 
-    if (run->with_rows || !run->kernel->rows_vary) {
+    if (run->with_rows || !run->kernel->rows_vary)
         return false;
-    }
     collect(run);
     run->with_rows = true;
     run->shapes.count = 0;
-    for (size_t i = 0; i < sweep->count && i < best; i++) {
+    for (size_t i = 0; i < sweep->count && i < best; i++)
         list_rows(&run->shapes, sweep->shapes[i].block, own_rows);
-    }
     list_rows(&run->shapes, sweep->in_use, own_rows);
     begin_phase(run);
     return true;
@@ -304,9 +290,8 @@ static bool sum_shape(const struct sweep_choice *choice, struct config_block blo
     for (size_t i = 0; i < choice->count; i++) {
         const struct sweep_shape *shape = sweep_find(choice->sweeps[i], block);
 
-        if (!shape) {
+        if (!shape)
             return false;
-        }
         ret_sum->median += shape->time.median;
         ret_sum->spread += shape->time.spread;
     }
@@ -337,14 +322,12 @@ bool sweep_choose(const struct sweep_choice *choice, struct config_block *block)
     struct config_block used, best, simpler[2];
     struct timing used_time, best_time, sum;
 
-    if (choice->count == 0 || !sum_shape(choice, choice->sweeps[0]->in_use, &used_time)) {
+    if (choice->count == 0 || !sum_shape(choice, choice->sweeps[0]->in_use, &used_time))
         return false;
-    }
     used = choice->sweeps[0]->in_use;
     best = find_best(choice, used, used_time, &best_time);
-    if (sweep_shape_equal(best, used)) {
+    if (sweep_shape_equal(best, used))
         return false;
-    }
     // Other rows or another block alone, where that is as good within the noise.
     simpler[0] = (struct config_block){used.x, used.y, best.rows};
     simpler[1] = (struct config_block){best.x, best.y, used.rows};
@@ -359,8 +342,7 @@ bool sweep_choose(const struct sweep_choice *choice, struct config_block *block)
         block->x = best.x;
         block->y = best.y;
     }
-    if (best.rows != used.rows) {
+    if (best.rows != used.rows)
         block->rows = best.rows;
-    }
     return true;
 }

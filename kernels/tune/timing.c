@@ -37,9 +37,8 @@ static int run_one(struct timed *timed, bool keep, struct error *error)
         timed->left_out = true;
         return 0;
     }
-    if (r == 0 && keep) {
+    if (r == 0 && keep)
         timed->samples[timed->count++] = us;
-    }
     return r;
 }
 
@@ -67,9 +66,8 @@ double timing_median(const struct timed *timed)
 
 void timing_sum_up(const struct timing_rounds *rounds)
 {
-    for (size_t i = 0; i < rounds->count; i++) {
+    for (size_t i = 0; i < rounds->count; i++)
         summarize(&rounds->timed[i]);
-    }
 }
 
 bool timing_is_faster(struct timing a, struct timing b)

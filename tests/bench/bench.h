@@ -1,4 +1,4 @@
-// What the benches share.
+// Shared by the benches.
 #pragma once
 
 #include "config/base.h"

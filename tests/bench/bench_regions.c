@@ -1,10 +1,10 @@
-// Time of measuring motion in regions, a frame, beside a memcpy of its luma: medians of turns.
+// Time of measuring motion in regions, a look, and what the ten looks of a second take of a core,
+// beside a memcpy of the luma: medians of turns, of frames that come out of memory.
 //
-// Two frames of a pattern with a moving part take turns, in steady light and in light that changes
-// with every frame; and with nothing moving, beside a motion view. Never fails by time.
+// Frames of a pattern with noise take turns: nothing moves, a figure walks, everything moves, the
+// light changes. Never fails by time.
+#include "kernels/cells/cells.h"
 #include "kernels/events/meter.h"
-#include "kernels/graph/graph.h"
-#include "kernels/graph/view.h"
 #include "tests/bench/bench.h"
 
 #include "capture/frame_pool.h"
@@ -13,56 +13,62 @@
 #include <string.h>
 
 #define RUNS 201
+#define FRAMES 16
+#define LOOKS_A_SECOND 10
 
-static struct frame *make_frame(const char *format, uint32_t width, uint32_t height)
+enum scene { STILL, FIGURE, ALL, LIGHT };
+
+struct bed {
+    struct frame_pool *pool;
+    struct frame *frames[FRAMES];
+};
+
+static void bed_init(struct bed *bed, const char *format, uint32_t width, uint32_t height)
 {
     struct frame_layout layout;
-    struct frame_pool *pool;
 
     frame_layout_init(&layout, pixel_format_by_name(format), width, height, 64);
-    if (frame_pool_new(&layout, 1, frame_allocator_host(), &pool)) {
+    if (frame_pool_new(&layout, FRAMES, frame_allocator_host(), &bed->pool))
         abort();
-    }
-    struct frame *frame = frame_pool_take(pool);
-    frame_pool_unref(pool);
-    return frame;
+    for (unsigned i = 0; i < FRAMES; i++)
+        bed->frames[i] = frame_pool_take(bed->pool);
 }
 
-// A ramp with noise of 4 levels, brighter by `gain` percent; a block of it in another place in
-// every frame.
-static void paint(struct frame *frame, unsigned number, unsigned gain)
+static void bed_finish(struct bed *bed)
+{
+    for (unsigned i = 0; i < FRAMES; i++)
+        frame_unref(bed->frames[i]);
+    frame_pool_unref(bed->pool);
+}
+
+// A ramp with noise of 4 levels and what the scene does to it.
+static void paint(struct frame *frame, unsigned number, enum scene scene)
 {
     size_t stride = frame->layout.planes[0].stride, bytes = frame->layout.planes[0].width_bytes;
-    uint32_t noise = number + 1;
+    uint32_t noise = number + 1, gain = scene == LIGHT && number % 2 ? 140 : 100;
+    size_t shift = scene == ALL ? number * bytes / 32 : 0;
 
     for (uint32_t y = 0; y < frame->layout.height; y++) {
         uint8_t *row = frame_plane(frame, 0) + y * stride;
 
         for (size_t x = 0; x < bytes; x++) {
             noise = noise * 1664525 + 1013904223;
-            row[x] = (uint8_t)((40 + 100 * x / bytes + (noise >> 30)) * gain / 100);
+            row[x] = (uint8_t)((40 + 100 * ((x + shift) % bytes) / bytes + (noise >> 30) +
+                                40 * (((x + shift) * 16 / bytes + y / 64) % 2)) *
+                               gain / 100);
         }
-        if (y > frame->layout.height / 3 && y < frame->layout.height / 2) {
-            memset(row + bytes / 4 + number * bytes / 16, 20, bytes / 8);
-        }
+        if (scene == FIGURE && y > frame->layout.height / 3 && y < frame->layout.height / 2)
+            memset(row + bytes / 4 + number * bytes / 64, 20, bytes / 32);
     }
 }
 
-static double measure(const char *format, uint32_t width, uint32_t height, size_t count,
-                      unsigned gain)
+static struct meter *new_meter(uint32_t width, uint32_t height, size_t count)
 {
     static struct config_point corners[8][4];
     struct config_region settings[8];
     struct watched_region regions[8] = {{0}};
-    struct region_reading readings[8];
-    static int64_t times[RUNS];
-    struct frame *frames[2] = {make_frame(format, width, height),
-                               make_frame(format, width, height)};
-    struct graph *graph;
     struct meter *meter;
 
-    paint(frames[0], 0, 100);
-    paint(frames[1], 1, gain);
     for (size_t i = 0; i < count; i++) {
         double left = (double)i / 10;
 
@@ -74,96 +80,53 @@ static double measure(const char *format, uint32_t width, uint32_t height, size_
             .polygon = corners[i], .polygon_count = count > 1 ? 4 : 0, .threshold = 25, .erode = 1};
         regions[i].settings = &settings[i];
     }
-    if (graph_new(&graph) || meter_new(graph, &frames[0]->layout, regions, count, &meter)) {
+    if (meter_new(width, height, &meter) || meter_set_regions(meter, regions, count))
         abort();
-    }
-    for (unsigned i = 0; i < RUNS; i++) {
-        int64_t start = clock_now_ns();
-
-        graph_begin(graph);
-        meter_begin(meter, frames[i % 2]);
-        meter_run(meter, frames[i % 2], readings);
-        times[i] = clock_now_ns() - start;
-    }
-    meter_free(meter);
-    graph_free(graph);
-    frame_unref(frames[0]);
-    frame_unref(frames[1]);
-    return median_us(times, RUNS);
+    return meter;
 }
 
-// Which of a motion view and events are measured.
-enum who { VIEW = 1, EVENTS = 2 };
-
-// The two by the same threshold, while nothing moves.
-static double measure_beside(const char *format, uint32_t width, uint32_t height, enum who who)
+static double measure(const struct bed *bed, size_t count, enum scene scene)
 {
-    static const struct config_view settings = {
-        .view = CONFIG_VIEW_MOTION, .threshold = 25, .erode = 1};
-    static const struct config_region all = {.threshold = 25, .erode = 1};
+    const struct frame_layout *layout = &bed->frames[0]->layout;
+    struct meter *meter = new_meter(layout->width, layout->height, count);
     static int64_t times[RUNS];
-    struct frame *frames[2] = {make_frame(format, width, height),
-                               make_frame(format, width, height)};
-    const struct watched_region region = {.settings = &all};
-    struct graph *graph;
-    struct meter *meter = NULL;
-    struct view *view = NULL;
+    struct region_reading readings[8];
+    struct cells *cells;
+    const uint8_t *means;
 
-    paint(frames[0], 0, 100);
-    memcpy(frames[1]->data, frames[0]->data, frames[0]->layout.size);
-    if (graph_new(&graph)) {
+    if (cells_new(layout, NULL, NULL, NULL, &cells))
         abort();
-    }
-    const struct view_setup setup = {.settings = &settings,
-                                     .input = &frames[0]->layout,
-                                     .allocator = frame_allocator_host(),
-                                     .graph = graph};
-    if ((who & VIEW && view_new(&setup, NULL, &view)) ||
-        (who & EVENTS && meter_new(graph, &frames[0]->layout, &region, 1, &meter))) {
-        abort();
-    }
-    if (view) {
-        view_set_active(view, true);
-    }
+    for (unsigned i = 0; i < FRAMES; i++)
+        paint(bed->frames[i], i, scene);
     for (unsigned i = 0; i < RUNS; i++) {
-        struct frame *frame = frames[i % 2], *picture = NULL;
-        struct region_reading reading;
+        struct frame *frame = bed->frames[i % FRAMES];
         int64_t start = clock_now_ns();
 
-        graph_begin(graph);
-        if (meter) {
-            meter_begin(meter, frame);
-        }
-        if (view && view_run(view, frame, NULL, &picture)) {
+        if (cells_begin(cells, frame, NULL) || cells_end(cells, frame, NULL, &means))
             abort();
-        }
-        if (meter) {
-            meter_run(meter, frame, &reading);
-        }
+        meter_look(meter, (int64_t)i * NS_PER_S / LOOKS_A_SECOND, means, readings);
         times[i] = clock_now_ns() - start;
-        frame_unref(picture);
     }
+    cells_free(cells);
     meter_free(meter);
-    view_free(view);
-    graph_free(graph);
-    frame_unref(frames[0]);
-    frame_unref(frames[1]);
     return median_us(times, RUNS);
 }
 
-static double measure_copy(size_t size)
+// Of so many pixels' luma, out of frames that take turns.
+static double measure_copy(const struct bed *bed)
 {
+    const struct frame_layout *layout = &bed->frames[0]->layout;
+    size_t size = (size_t)layout->width * layout->height;
     static int64_t times[RUNS];
-    uint8_t *from = calloc(1, size), *to = malloc(size);
+    uint8_t *to = malloc(size);
 
     for (unsigned i = 0; i < RUNS; i++) {
         int64_t start = clock_now_ns();
 
-        memcpy(to, from, size);
+        memcpy(to, bed->frames[i % FRAMES]->data, size);
         __asm__ volatile("" : : "r"(to) : "memory"); // somebody reads the copy
         times[i] = clock_now_ns() - start;
     }
-    free(from);
     free(to);
     return median_us(times, RUNS);
 }
@@ -171,29 +134,22 @@ static double measure_copy(size_t size)
 int main(void)
 {
     static const char *const formats[] = {"NV12", "YUYV", "XR24"};
-    static const uint32_t sizes[][2] = {{1280, 720}, {1920, 1080}};
+    static const uint32_t sizes[][2] = {{640, 360}, {1280, 720}, {1920, 1080}, {3840, 2160}};
 
-    puts("regions, us a frame                  whole picture  8 polygons  changing light");
+    puts("regions, us a look    memcpy   still  figure  all moves  light  8 polygons  ms a second");
     for (size_t size = 0; size < ARRAY_LENGTH(sizes); size++) {
         uint32_t width = sizes[size][0], height = sizes[size][1];
 
         for (size_t i = 0; i < ARRAY_LENGTH(formats); i++) {
-            printf("%4ux%-4u %s  (memcpy of luma %4.0f) %13.0f %11.0f %15.0f\n", width, height,
-                   formats[i], measure_copy((size_t)width * height),
-                   measure(formats[i], width, height, 1, 100),
-                   measure(formats[i], width, height, 8, 100),
-                   measure(formats[i], width, height, 1, 140));
-        }
-    }
-    puts("\nnothing moves, us a frame             motion view       events        both");
-    for (size_t size = 0; size < ARRAY_LENGTH(sizes); size++) {
-        uint32_t width = sizes[size][0], height = sizes[size][1];
+            struct bed bed;
 
-        for (size_t i = 0; i < ARRAY_LENGTH(formats); i++) {
-            printf("%4ux%-4u %s  %31.0f %12.0f %11.0f\n", width, height, formats[i],
-                   measure_beside(formats[i], width, height, VIEW),
-                   measure_beside(formats[i], width, height, EVENTS),
-                   measure_beside(formats[i], width, height, VIEW | EVENTS));
+            bed_init(&bed, formats[i], width, height);
+            double figure = measure(&bed, 1, FIGURE);
+            printf("%4ux%-4u %s  %12.0f %7.0f %7.0f %10.0f %6.0f %11.0f %12.2f\n", width, height,
+                   formats[i], measure_copy(&bed), measure(&bed, 1, STILL), figure,
+                   measure(&bed, 1, ALL), measure(&bed, 1, LIGHT), measure(&bed, 8, FIGURE),
+                   figure * LOOKS_A_SECOND / 1000);
+            bed_finish(&bed);
         }
     }
     return 0;

@@ -37,18 +37,16 @@ static struct work make(const struct config_camera *camera, const struct frame_l
 {
     struct work work = {.count = camera->view_count};
 
-    if (sharing && graph_new(&work.graph) < 0) {
+    if (sharing && graph_new(&work.graph) < 0)
         abort();
-    }
     for (size_t i = 0; i < work.count; i++) {
         const struct view_setup setup = {.settings = &camera->views[i],
                                          .input = layout,
                                          .allocator = frame_allocator_host(),
                                          .graph = work.graph};
 
-        if (view_new(&setup, NULL, &work.views[i]) < 0) {
+        if (view_new(&setup, NULL, &work.views[i]) < 0)
             abort();
-        }
         view_set_active(work.views[i], true);
     }
     return work;
@@ -58,15 +56,13 @@ static int64_t run(struct work *work, struct frame *input)
 {
     int64_t start = clock_now_ns();
 
-    if (work->graph) {
+    if (work->graph)
         graph_begin(work->graph);
-    }
     for (size_t i = 0; i < work->count; i++) {
         struct frame *output;
 
-        if (view_run(work->views[i], input, NULL, &output) < 0) {
+        if (view_run(work->views[i], input, NULL, &output) < 0)
             abort();
-        }
         frame_unref(output);
     }
     return clock_now_ns() - start;
@@ -74,9 +70,8 @@ static int64_t run(struct work *work, struct frame *input)
 
 static void finish(struct work *work)
 {
-    for (size_t i = 0; i < work->count; i++) {
+    for (size_t i = 0; i < work->count; i++)
         view_free(work->views[i]);
-    }
     graph_free(work->graph);
 }
 
@@ -88,9 +83,8 @@ static struct frame *draw(const char *format)
     uint32_t noise = 1;
 
     frame_layout_init(&layout, pixel_format_by_name(format), 1280, 720, 64);
-    if (frame_pool_new(&layout, 1, frame_allocator_host(), &pool) < 0) {
+    if (frame_pool_new(&layout, 1, frame_allocator_host(), &pool) < 0)
         abort();
-    }
     frame = frame_pool_take(pool);
     frame_pool_unref(pool);
     for (size_t i = 0; i < layout.size; i++) {
@@ -108,9 +102,8 @@ static void measure(const char *format, const char *group, unsigned runs)
     char text[512];
 
     snprintf(text, sizeof text, "cameras = ( { views = ( %s ); } );", group);
-    if (config_parse(text, "views", stderr, &config) < 0) {
+    if (config_parse(text, "views", stderr, &config) < 0)
         abort();
-    }
     struct work alone = make(&config->cameras[0], &input->layout, false);
     struct work sharing = make(&config->cameras[0], &input->layout, true);
 
@@ -139,9 +132,8 @@ int main(int argc, char **argv)
     }
     printf("1280x720, all views of a frame\n%-5s %8s %8s %6s\n", "", "alone us", "shared", "ratio");
     for (size_t i = 0; i < ARRAY_LENGTH(formats); i++) {
-        for (size_t k = 0; k < ARRAY_LENGTH(groups); k++) {
+        for (size_t k = 0; k < ARRAY_LENGTH(groups); k++)
             measure(formats[i], groups[k], runs);
-        }
     }
     return 0;
 }

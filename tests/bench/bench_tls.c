@@ -1,10 +1,11 @@
-// What TLS costs the loop that serves all viewers: a handshake, a crowd of them, and a megabyte of
-// packets.
+// The cost of TLS for the loop that serves all viewers: a handshake, a crowd of them, and a
+// megabyte of packets.
 //
 //   bench_tls [--runs N]        never fails by time
 #include "tests/bench/bench.h"
 
 #include "daemon/front/account/account.h"
+#include "daemon/front/model/mounts.h"
 #include "daemon/front/rtsp/rtsp_server.h"
 #include "daemon/front/rtsp/wire_tls.h"
 
@@ -114,7 +115,7 @@ static struct rtsp_server *make_server(struct config *config, struct account *ac
     must(bind(fd, (const struct sockaddr *)address, size) == 0 && listen(fd, CROWD) == 0 &&
              getsockname(fd, (struct sockaddr *)address, &size) == 0,
          "listening");
-    must(rtsp_server_new(config, account, &error, &server) == 0, "the server");
+    must(rtsp_server_new(config, mounts_new(), account, &error, &server) == 0, "the server");
     rtsp_server_take_tls(server, ntohs(address->sin_port), fd, certificate);
     return server;
 }
@@ -150,7 +151,7 @@ static void bench_crowd(const char *name, struct certificate *certificate)
     int fds[CROWD];
 
     must(config_parse("rtsp = { port = 0; };", "bench", stderr, &config) == 0, "the configuration");
-    must(account_new(config, &error, &account) == 0, "the account");
+    must(account_new(config, NULL, &error, &account) == 0, "the account");
     struct rtsp_server *server = make_server(config, account, certificate, &address);
     for (unsigned i = 0; i < CROWD; i++) {
         fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -226,14 +227,12 @@ static void bench_memory(struct certificate *certificate)
     double before = resident_kb();
     int64_t longest;
 
-    for (unsigned i = 0; i < ARRAY_LENGTH(peers); i++) {
+    for (unsigned i = 0; i < ARRAY_LENGTH(peers); i++)
         connect_peers(&peers[i], certificate, "NORMAL", &longest);
-    }
     printf("a connection, both of its ends   %7.1f KiB\n",
            (resident_kb() - before) / ARRAY_LENGTH(peers));
-    for (unsigned i = 0; i < ARRAY_LENGTH(peers); i++) {
+    for (unsigned i = 0; i < ARRAY_LENGTH(peers); i++)
         disconnect_peers(&peers[i]);
-    }
 }
 
 static struct certificate *make(const char *folder, const char *algorithm)

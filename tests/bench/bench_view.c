@@ -75,9 +75,8 @@ static size_t count_set(const struct frame *frame)
     for (uint32_t y = 0; y < frame->layout.height; y++) {
         const uint8_t *row = frame_plane(frame, 0) + y * frame->layout.planes[0].stride;
 
-        for (uint32_t x = 0; x < frame->layout.width; x++) {
+        for (uint32_t x = 0; x < frame->layout.width; x++)
             count += row[x] != 0;
-        }
     }
     return count;
 }
@@ -85,9 +84,8 @@ static size_t count_set(const struct frame *frame)
 static int read_picture(const struct options *options, unsigned index, struct error *error,
                         struct frame **ret_frame)
 {
-    if (options->picture_count == 0) {
+    if (options->picture_count == 0)
         return make_noise(error, ret_frame);
-    }
     return pnm_read(options->pictures[index], options->pictures[index], frame_allocator_host(),
                     error, ret_frame);
 }
@@ -114,12 +112,10 @@ static int read_inputs(const struct options *options, struct bench *bench, struc
         unsigned picture = i / bench->turns % pictures;
 
         r = read_picture(options, picture, error, &bench->inputs[i]);
-        if (r == 0 && !frame_layout_equal(&bench->inputs[0]->layout, &bench->inputs[i]->layout)) {
+        if (r == 0 && !frame_layout_equal(&bench->inputs[0]->layout, &bench->inputs[i]->layout))
             r = error_set(error, -EINVAL, "%s has another size", options->pictures[picture]);
-        }
-        if (r == 0 && i == 0 && options->cold) {
+        if (r == 0 && i == 0 && options->cold)
             bench->input_count = TURNS * cold_rounds(bench->inputs[0]->layout.size, pictures);
-        }
     }
     return r;
 }
@@ -137,12 +133,10 @@ static int bench_init(struct bench *bench, const struct options *options, struct
         r = picture_frame_new("GREY", setup.input->width, setup.input->height, setup.allocator,
                               error, &bench->copy);
     }
-    if (r == 0) {
+    if (r == 0)
         r = pool_new(options->threads, error, &bench->pool);
-    }
-    for (unsigned i = 0; i < options->threads && r == 0; i++) {
+    for (unsigned i = 0; i < options->threads && r == 0; i++)
         r = view_new(&setup, error, &bench->makers[i].view);
-    }
     setup.pool = bench->pool;
     return r < 0 ? r : view_new(&setup, error, &bench->shared);
 }
@@ -156,9 +150,8 @@ static void bench_finish(struct bench *bench)
     view_free(bench->shared);
     pool_free(bench->pool);
     frame_unref(bench->copy);
-    for (unsigned i = 0; i < FRAMES_MAX; i++) {
+    for (unsigned i = 0; i < FRAMES_MAX; i++)
         frame_unref(bench->inputs[i]);
-    }
 }
 
 static int time_view(struct view *view, struct frame *input, struct error *error, int64_t *ret_ns,
@@ -213,7 +206,7 @@ static int time_each(struct bench *bench, unsigned count, struct frame *input, s
     return r;
 }
 
-// What number `turn` (0..TURNS - 1) of a round works on.
+// The input of number `turn` (0..TURNS - 1) of a round.
 static struct frame *input_of(const struct bench *bench, unsigned round, unsigned turn)
 {
     return bench->inputs[(round * bench->turns + turn % bench->turns) % bench->input_count];
@@ -256,9 +249,8 @@ static int measure(const struct options *options, struct bench *bench, struct er
     unsigned runs = options->runs;
     int r = 0;
 
-    for (unsigned i = 0; i < runs && r == 0; i++) {
+    for (unsigned i = 0; i < runs && r == 0; i++)
         r = measure_round(options, bench, i, &times, &shared_output, error);
-    }
     if (r == 0) {
         printf("%ux%u %.1f %.1f %.1f %.1f %zu\n", layout->width, layout->height,
                median_us(times.copy, runs), median_us(times.one, runs),
@@ -273,9 +265,8 @@ static int apply_setting(struct config_view *view, char *setting, struct error *
 {
     char *value = strchr(setting, '=');
 
-    if (!value) {
+    if (!value)
         return error_set(error, -EINVAL, "--set %s: expected KEY=VALUE", setting);
-    }
     *value++ = '\0';
     return config_view_set(view, setting, value, error);
 }
@@ -286,20 +277,17 @@ static int read_option(struct options *options, char **words, int *at, struct er
     const char *word = words[*at];
 
     if (strncmp(word, "--", 2) != 0) {
-        if (options->picture_count == PICTURES_MAX) {
+        if (options->picture_count == PICTURES_MAX)
             return error_set(error, -EINVAL, "8 pictures at most");
-        }
         options->pictures[options->picture_count++] = word;
         return 0;
     }
-    if (!words[*at + 1]) {
+    if (!words[*at + 1])
         return error_set(error, -EINVAL, "%s: expected a value", word);
-    }
     char *value = words[++*at];
 
-    if (strcmp(word, "--set") == 0) {
+    if (strcmp(word, "--set") == 0)
         return apply_setting(options->view, value, error);
-    }
     if (strcmp(word, "--runs") == 0) {
         options->runs = (unsigned)strtoul(value, NULL, 10);
     } else if (strcmp(word, "--threads") == 0) {
@@ -318,20 +306,17 @@ static int read_options(int argc, char **argv, struct options *options, struct e
     int r = config_view_new("edges", error, &options->view);
 
     for (int i = 1; i < argc && r == 0; i++) {
-        if (strcmp(argv[i], "--stream") == 0) {
+        if (strcmp(argv[i], "--stream") == 0)
             options->output = VIEW_OUTPUT_STREAM;
-        } else if (strcmp(argv[i], "--cold") == 0) {
+        else if (strcmp(argv[i], "--cold") == 0)
             options->cold = true;
-        } else {
+        else
             r = read_option(options, argv, &i, error);
-        }
     }
-    if (r == 0 && (options->runs < 1 || options->runs > RUNS_MAX)) {
+    if (r == 0 && (options->runs < 1 || options->runs > RUNS_MAX))
         r = error_set(error, -EINVAL, "--runs takes 1 to %d", RUNS_MAX);
-    }
-    if (r == 0 && (options->threads < 1 || options->threads > POOL_THREADS_MAX)) {
+    if (r == 0 && (options->threads < 1 || options->threads > POOL_THREADS_MAX))
         r = error_set(error, -EINVAL, "--threads takes 1 to %d", POOL_THREADS_MAX);
-    }
     return r;
 }
 
@@ -342,15 +327,12 @@ int main(int argc, char **argv)
     struct error error = {0};
     int r = read_options(argc, argv, &options, &error);
 
-    if (r == 0) {
+    if (r == 0)
         r = bench_init(&bench, &options, &error);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = measure(&options, &bench, &error);
-    }
-    if (r < 0) {
+    if (r < 0)
         fprintf(stderr, "bench_view: %s\n", error.text);
-    }
     bench_finish(&bench);
     config_view_free(options.view);
     return r < 0;

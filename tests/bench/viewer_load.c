@@ -52,9 +52,8 @@ static int64_t now_ns(void)
 
 static void write_all(int fd, const char *text)
 {
-    if (send(fd, text, strlen(text), MSG_NOSIGNAL) != (ssize_t)strlen(text)) {
+    if (send(fd, text, strlen(text), MSG_NOSIGNAL) != (ssize_t)strlen(text))
         fail("send");
-    }
 }
 
 // A reply whose status is 200, its head alone: a body has to fit into what is read with it.
@@ -66,9 +65,8 @@ static void read_reply(int fd, char *reply)
     while (!strstr(reply, "\r\n\r\n")) {
         ssize_t count = recv(fd, reply + size, REPLY_MAX - 1 - size, 0);
 
-        if (count <= 0) {
+        if (count <= 0)
             fail("recv");
-        }
         size += (size_t)count;
         reply[size] = '\0';
     }
@@ -84,13 +82,11 @@ static void set_up(struct viewer *viewer, const struct sockaddr_in *address, con
     const int buffer = 262144;
 
     viewer->fd = socket(AF_INET, SOCK_STREAM, 0);
-    if (viewer->fd < 0) {
+    if (viewer->fd < 0)
         fail("socket");
-    }
     setsockopt(viewer->fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
-    if (connect(viewer->fd, (const struct sockaddr *)address, sizeof *address) < 0) {
+    if (connect(viewer->fd, (const struct sockaddr *)address, sizeof *address) < 0)
         fail("connect");
-    }
     snprintf(text, sizeof text,
              "SETUP %s/stream=0 RTSP/1.0\r\nCSeq: 1\r\n"
              "Transport: RTP/AVP/TCP;unicast;interleaved=0-1\r\n\r\n",
@@ -98,9 +94,8 @@ static void set_up(struct viewer *viewer, const struct sockaddr_in *address, con
     write_all(viewer->fd, text);
     read_reply(viewer->fd, reply);
     const char *session = strstr(reply, "Session: ");
-    if (!session || sscanf(session, "Session: %79[^;\r]", viewer->session) != 1) {
+    if (!session || sscanf(session, "Session: %79[^;\r]", viewer->session) != 1)
         fail("no Session");
-    }
 }
 
 static void play(const struct viewer *viewer, const char *url)
@@ -120,9 +115,8 @@ static void take_header(struct viewer *viewer)
 
     viewer->rest = ((size_t)header[2] << 8 | header[3]) - (HEADER_SIZE - 4);
     viewer->header_size = 0;
-    if (header[1] != 0) { // RTCP
+    if (header[1] != 0) // RTCP
         return;
-    }
     viewer->lost += viewer->begun ? (uint16_t)(sequence - viewer->sequence - 1) : 0;
     viewer->sequence = sequence;
     viewer->begun = true;
@@ -130,9 +124,8 @@ static void take_header(struct viewer *viewer)
     viewer->bytes += viewer->rest + HEADER_SIZE;
     if (header[5] & 0x80) {
         time_ns = now_ns();
-        if (viewer->frame_ns && time_ns - viewer->frame_ns > viewer->gap_ns) {
+        if (viewer->frame_ns && time_ns - viewer->frame_ns > viewer->gap_ns)
             viewer->gap_ns = time_ns - viewer->frame_ns;
-        }
         viewer->frame_ns = time_ns;
         viewer->frames++;
     }
@@ -161,9 +154,8 @@ static void take(struct viewer *viewer, const uint8_t *bytes, size_t size)
             viewer->line_ends = 0;
         } else {
             viewer->header[viewer->header_size++] = *bytes;
-            if (viewer->header_size == HEADER_SIZE) {
+            if (viewer->header_size == HEADER_SIZE)
                 take_header(viewer);
-            }
         }
         bytes += count;
         size -= count;
@@ -175,18 +167,16 @@ static void read_some(struct viewer *viewer)
     static uint8_t bytes[262144];
     ssize_t size = recv(viewer->fd, bytes, sizeof bytes, MSG_DONTWAIT);
 
-    if (size == 0 || (size < 0 && errno != EAGAIN)) {
+    if (size == 0 || (size < 0 && errno != EAGAIN))
         fail("a viewer was hung up on");
-    }
     take(viewer, bytes, size > 0 ? (size_t)size : 0);
 }
 
 static bool all_have_frames(const struct viewer *viewers, int count)
 {
     for (int i = 0; i < count; i++) {
-        if (viewers[i].frames == 0) {
+        if (viewers[i].frames == 0)
             return false;
-        }
     }
     return true;
 }
@@ -199,9 +189,8 @@ static void watch(int epoll, const struct viewer *viewers, int count, int64_t en
     while (end_ns ? now_ns() < end_ns : !all_have_frames(viewers, count)) {
         int ready = epoll_wait(epoll, events, 256, 100);
 
-        for (int i = 0; i < ready; i++) {
+        for (int i = 0; i < ready; i++)
             read_some(events[i].data.ptr);
-        }
     }
 }
 
@@ -261,20 +250,17 @@ int main(int argc, char **argv)
     int count = atoi(argv[2]), epoll = epoll_create1(EPOLL_CLOEXEC);
     const struct sockaddr_in address = read_address(argv[1]);
     struct viewer *viewers = calloc((size_t)count, sizeof *viewers);
-    if (!viewers || epoll < 0) {
+    if (!viewers || epoll < 0)
         fail("no memory");
-    }
     setrlimit(RLIMIT_NOFILE, &files);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         set_up(&viewers[i], &address, argv[1]);
-    }
     for (int i = 0; i < count; i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = &viewers[i]};
 
         play(&viewers[i], argv[1]);
-        if (epoll_ctl(epoll, EPOLL_CTL_ADD, viewers[i].fd, &event) < 0) {
+        if (epoll_ctl(epoll, EPOLL_CTL_ADD, viewers[i].fd, &event) < 0)
             fail("epoll_ctl");
-        }
     }
     watch(epoll, viewers, count, 0);
     watch(epoll, viewers, count, now_ns() + INT64_C(2000000000)); // until all is settled

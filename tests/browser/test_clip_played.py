@@ -10,7 +10,7 @@ import pytest
 import browser
 import daemon
 import disk_log
-import test_recorder_faults as faults
+import test_recorder_cuts as cuts
 from recorder_front import FPS, Video
 from fake_recorder import Recorder
 from ports import free_port
@@ -90,7 +90,7 @@ def clips_after_power_cuts(folder, count):
     """The bytes of as many clips that the recorder made whole, each after another power cut, and their pictures."""
     video = Video(folder, 1000, size="160x120", bitrate="200k")
     video.known = {}
-    faults.film(folder / "clips", video, faults.with_disk(log=folder / "log")).end()
+    cuts.film(folder / "clips", video, cuts.with_disk(log=folder / "log")).end()
     log = disk_log.read(folder / "log")
     disk, found = disk_log.Disk(folder), {}
     for number, operation in enumerate(log):
@@ -99,10 +99,10 @@ def clips_after_power_cuts(folder, count):
             continue
         cut = folder / f"cut-{number}"
         disk.cut(cut, number)
-        grown = {faults.place(path) for path in cut.rglob("*.mp4.part")}
-        faults.check_folder(cut / "clips", video)
+        grown = {cuts.place(path) for path in cut.rglob("*.mp4.part")}
+        cuts.check_folder(cut / "clips", video)
         for path in sorted(cut.rglob("*.mp4")):
-            if faults.place(path) in grown and len(found) < count:
+            if cuts.place(path) in grown and len(found) < count:
                 found[path.read_bytes()] = len(video.frames_in(path))
     return found
 

@@ -2,7 +2,9 @@
 
 import contextlib
 import re
+import socket
 import subprocess
+import threading
 
 import pytest
 
@@ -15,8 +17,8 @@ VIEWS = [{"name": "plain", "view": "camera"}, {"name": "edges", "view": "edges",
 
 
 @contextlib.contextmanager
-def serve(folder, views, width=640, height=360):
-    one = daemon.Daemon(folder, [daemon.camera(views=views, width=width, height=height)],
+def serve(folder, views, width=640, height=360, **camera):
+    one = daemon.Daemon(folder, [daemon.camera(views=views, width=width, height=height, **camera)],
                         settings={"http": {"port": free_port()}}, STATE_DIRECTORY=folder)
     try:
         yield one.start()
@@ -51,6 +53,57 @@ def test_each_way_draws_frame_after_frame(server, way):
         assert browser.run(driver, "return edged.state.way") == way
 
 
+# The <video>s that the page makes.
+KEEP_VIDEOS = """
+const create = document.createElement.bind(document);
+window.videos = [];
+document.createElement = (...all) => {
+  const made = create(...all);
+  all[0] === "video" && videos.push(made);
+  return made;
+};
+"""
+# The numbers that are drawn of each view meanwhile.
+FOLLOW_ALL = """
+const drawn = {};
+for (const [path, picture] of edged.state.pictures) {
+  const draw = picture.draw.bind(picture), list = drawn[path] = [];
+  picture.draw = (image, ...all) => { draw(image, ...all); list.push(readNumber(image, all[0])); };
+}
+await new Promise((resolve, reject) => {
+  const begin = performance.now();
+  const timer = setInterval(() => {
+    if (Object.values(drawn).every(list => list.filter(number => number !== null).length > 30)) {
+      clearInterval(timer);
+      resolve();
+    } else if (performance.now() - begin > given[0] * 1000) {
+      reject(new Error(JSON.stringify(drawn)));
+    }
+  }, 100);
+});
+return drawn;
+"""
+
+
+def test_media_source_extensions_draw_every_frame_of_slow_cameras(tmp_path):
+    """Frames farther apart than it was once told, of which a browser dropped all up to each key frame."""
+    cameras = [daemon.camera(f"at{fps}", views=[{"name": "plain", "view": "camera"}], width=320, height=240, fps=fps) for fps in (5, 10, 12)]
+    server = daemon.Daemon(tmp_path, cameras, settings={"http": {"port": free_port()}}, STATE_DIRECTORY=tmp_path)
+    try:
+        server.start()
+        with browser.chromium() as driver:
+            driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": KEEP_VIDEOS})
+            driver.get(f"{server.status()['http']}/?way=mse")
+            browser.run(driver, browser.READER)
+            browser.wait(driver, "[...edged.state.pictures.values()].filter(each => each.size[0]).length === 3", explain="three pictures")
+            for path, drawn in browser.run(driver, FOLLOW_ALL, browser.PATIENCE_S).items():
+                numbers = sorted({number for number in drawn[5:] if number is not None})
+                assert len(numbers) >= 0.8 * (numbers[-1] - numbers[0] + 1), (path, numbers)
+            assert browser.run(driver, "return videos.map(each => each.buffered.length)") == [1, 1, 1]
+    finally:
+        server.kill()
+
+
 @pytest.mark.parametrize("way", ["webcodecs", "mse"])
 def test_views_that_the_way_does_not_play_are_drawn_as_jpegs(tmp_path, way):
     """More than a browser has connections for, MJPEG, and H.265, which Debian's Chromium does not decode. Settings can be
@@ -79,3 +132,48 @@ def test_the_page_loads_less_than_100_kib_and_from_its_origin_alone(server):
         assert all(name.startswith(server.status()["http"] + "/") for name, _ in loaded)
         # All but pictures, which go on.
         assert sum(size for name, size in loaded if not re.search("/v1/video|/v1/events|/snapshot|/stream", name)) < 100 * 1024
+
+
+@contextlib.contextmanager
+def below(port, prefix):
+    """Another server that hands what is asked below `prefix` to edged, as nginx does with a location."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def pump(source, sink):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+
+    def serve_one(client):
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += client.recv(65536)
+        if f" {prefix}/".encode() not in head.split(b"\r\n")[0]:
+            client.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            client.close()
+            return
+        head = head.replace(f" {prefix}/".encode(), b" /", 1).replace(b"keep-alive", b"close")
+        with socket.create_connection(("127.0.0.1", port)) as edged:
+            edged.sendall(head)
+            threading.Thread(target=pump, args=(client, edged), daemon=True).start()
+            pump(edged, client)
+
+    def accept():
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=serve_one, args=(listener.accept()[0],), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}{prefix}/"
+    listener.close()
+
+
+@pytest.mark.parametrize("way", ["webcodecs", "mse", "jpeg"])
+def test_the_page_works_below_a_path_of_another_server(server, way):
+    port = int(server.status()["http"].rsplit(":", 1)[1])
+    with below(port, "/edged") as address, browser.chromium() as driver:
+        driver.get(f"{address}?way={way}")
+        browser.run(driver, 'window.edged = await import("./page/app.js".replace("./", location.pathname))')
+        browser.wait(driver, "edged.state.pictures.get('front/plain')?.size[0]", explain="a picture")
+        assert browser.run(driver, "return edged.state.way") == way

@@ -4,6 +4,7 @@ It is a container of its own for each test. Packages of another architecture are
 machine of it, which takes so long to start that tests share it: what they installed is purged in between.
 """
 
+import os
 import pathlib
 import re
 import shutil
@@ -18,36 +19,66 @@ from ports import free_port
 ARCHITECTURE = beds.ARCHITECTURE
 BUILT = beds.BUILD / "deb" / ARCHITECTURE
 BUILT_AGAIN = beds.BUILD / "again/deb" / ARCHITECTURE
+# Where make check-deb has built a version that is in use, for this machine's architecture alone.
+LANDED = pathlib.Path(os.environ.get("EDGED_LANDED", "none"))
 INSIDE = "/bed/packages"
-NAMES = ("edged", "edged-tools")
+NAMES = ("edged", "edged-mqtt", "edged-tools")
 NEW_VERSION = "99"
+OLD_VERSION = "0.0.1"
+TEMPLATE = "/usr/share/edged/edged.conf"
 NEW_COMMENT = "# New in this version."
 
 
 def stage(folder):
-    """Lays out the packages, and as `new/` a later version with another edged.conf."""
+    """Lays out the packages, as `new/` a later version with another edged.conf, as `old/` an earlier one, in
+    which that file was a conffile of dpkg's, and as `landed/` those of a version that is in use."""
     packages = folder / INSIDE[1:]
-    (packages / "new").mkdir(parents=True)
     for name in NAMES:
         package, = BUILT.glob(f"{name}_*_{ARCHITECTURE}.deb")
+        for version in ("old", "new"):
+            (packages / version).mkdir(parents=True, exist_ok=True)
         shutil.copy(package, packages / f"{name}.deb")
-        make_newer(package, packages / "new" / f"{name}.deb")
+        repack(package, packages / "new" / f"{name}.deb", NEW_VERSION, add_comment)
+        repack(package, packages / "old" / f"{name}.deb", OLD_VERSION, make_conffile)
+        for landed in LANDED.glob(f"{name}_*_{ARCHITECTURE}.deb"):
+            (packages / "landed").mkdir(exist_ok=True)
+            shutil.copy(landed, packages / "landed" / f"{name}.deb")
 
 
-def make_newer(package, result):
+def repack(package, result, new_version, change):
+    """Makes another version of a package, whose unpacked tree `change` gets."""
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder) / "root"
         subprocess.run(["dpkg-deb", "-R", package, root], check=True)
         control = root / "DEBIAN/control"
         version = re.search(r"^Version: (.*)$", control.read_text(), re.MULTILINE)[1]
         control.write_text(control.read_text().replace(f"Version: {version}\n",
-                                                       f"Version: {NEW_VERSION}\n")
-                           .replace(f"(= {version})", f"(= {NEW_VERSION})"))
-        conf = root / beds.CONF[1:]
-        if conf.exists():
-            conf.write_text(conf.read_text() + NEW_COMMENT + "\n")
+                                                       f"Version: {new_version}\n")
+                           .replace(f"(= {version})", f"(= {new_version})"))
+        if (root / TEMPLATE[1:]).exists():
+            change(root)
         subprocess.run(["dpkg-deb", "--root-owner-group", "-b", root, result], check=True,
                        stdout=subprocess.DEVNULL)
+
+
+def add_comment(root):
+    template = root / TEMPLATE[1:]
+    template.write_text(template.read_text() + NEW_COMMENT + "\n")
+
+
+def make_conffile(root):
+    """As edged 0.1.0 was packaged: the file is dpkg's, and no script makes it."""
+    conf = root / beds.CONF[1:]
+    conf.parent.mkdir(parents=True)
+    (root / TEMPLATE[1:]).rename(conf)
+    with (root / "DEBIAN/conffiles").open("a") as conffiles:
+        conffiles.write(beds.CONF + "\n")
+    postinst = root / "DEBIAN/postinst"
+    text = postinst.read_text()
+    assert "/etc/edged/edged.conf" in text
+    postinst.write_text(re.sub(r"        if \[ ! -e /etc/edged/edged.conf \].*?\n        fi\n", "", text,
+                               flags=re.DOTALL))
+    assert "/etc/edged/edged.conf" not in postinst.read_text()
 
 
 class Packages:
@@ -56,8 +87,7 @@ class Packages:
     def install(self, folder=""):
         """Returns what dpkg printed."""
         # As apt does where nobody can be asked: a file that the user changed stays.
-        files = " ".join(f"{INSIDE}/{folder}/{name}.deb" for name in NAMES)
-        return self.check(f"dpkg --force-confdef --force-confold -i {files} </dev/null")
+        return self.check(f"dpkg --force-confdef --force-confold -i {INSIDE}/{folder}/*.deb </dev/null")
 
     def dpkg(self, verb):
         self.check(f"dpkg --{verb} {' '.join(NAMES)} </dev/null")
@@ -70,8 +100,8 @@ class Packages:
                            views = ( {{ name = "edges"; view = "edges"; }} ); }} );
         """)
 
-    def streams(self):
-        url = f"rtsp://127.0.0.1:{self.port}/edges"
+    def streams(self, login=""):
+        url = f"rtsp://{login}127.0.0.1:{self.port}/edges"
         pictures = beds.wait_moving(url, 5, self.patience_s)
         # Edges: mostly dark, somewhere bright.
         assert pictures[0].max() > 150 and pictures[0].mean() < 100

@@ -14,8 +14,11 @@ import time
 
 import numpy as np
 
-import pattern
-from daemon import PATIENCE_S, wait_for
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+
+import ffmpeg  # noqa: E402
+import pattern  # noqa: E402
+from daemon import PATIENCE_S, wait_for  # noqa: E402
 
 UNREADABLE_KEPT = 100
 
@@ -165,7 +168,7 @@ class Viewer:
             self.changed.notify_all()
 
     def _read_messages(self):
-        self.messages.extend(self.process.stderr)
+        self.messages.extend(line for line in self.process.stderr if ffmpeg.complaints(line))
 
     def __enter__(self):
         return self

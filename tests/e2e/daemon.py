@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -23,6 +24,8 @@ FAKE_CUDA = BUILD / "tests/fakes/cuda"
 FAKE_NVMM = BUILD / "tests/fakes/nvmm"
 FAKE_V4L2 = BUILD / "tests/fakes/v4l2/fake_v4l2.so"
 FAKE_BOARD = BUILD / "tests/fakes/board/fake_board.so"
+# Where what edged keeps lies if a test names no place: not where one that this user runs has its own.
+STATE = tempfile.TemporaryDirectory(prefix="edged-state-")
 # What any event is waited for, however busy the machine is. A promise in time is for tests/soak.
 PATIENCE_S = 240
 SANITIZER_REPORT = re.compile(
@@ -76,13 +79,15 @@ def on_board(tree):
 
 
 def environment(**extra):
-    """The environment of a program under test: nothing of the caller's session leaks in."""
+    """The environment of a program under test: nothing of the caller's session leaks in. A plain user
+    who tests may look at its descriptors and memory."""
     inherited = {
         key: value
         for key, value in os.environ.items()
         if not key.startswith(("EDGED_", "NOTIFY_", "JOURNAL_", "RUNTIME_"))
     }
-    return {**inherited, **{key: str(value) for key, value in extra.items()}}
+    own = {"XDG_STATE_HOME": STATE.name, "EDGED_DUMPABLE": "1"}
+    return {**inherited, **own, **{key: str(value) for key, value in extra.items()}}
 
 
 def run_edged(*arguments, timeout_s=PATIENCE_S, **extra):
@@ -154,9 +159,10 @@ class Notifications:
 
 
 class Daemon:
-    """One running edged. `directory` holds its configuration, its sockets and its log."""
+    """One running edged. `directory` holds its configuration, its sockets and its log. With `in_units`
+    a part of systemd starts its camera processes, as edged-camera.socket does."""
 
-    def __init__(self, directory, cameras, *, port=0, settings=None, program=EDGED, **extra):
+    def __init__(self, directory, cameras, *, port=0, settings=None, program=EDGED, in_units=False, **extra):
         self.directory = pathlib.Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
         self.config = self.directory / "edged.conf"
@@ -168,7 +174,11 @@ class Daemon:
         self.write_config(cameras)
         self.notify = Notifications(self.directory / "notify.sock")
         self.process = None
+        self.may_crash = False  # where a test makes it
         self.extra = extra
+        self.activator = None
+        if in_units:
+            self.extra = {**extra, "EDGED_CAMERA_SOCKET": self.directory / "camera.sock"}
 
     def write_config(self, cameras):
         """With time for clients of a slow machine to play, where the settings say no other."""
@@ -183,7 +193,10 @@ class Daemon:
         self.config.write_text("".join(f"{k} = {libconfig(v)};\n" for k, v in settings.items()))
 
     def start(self):
-        with self.log.open("wb") as log:
+        with self.log.open("ab") as log:
+            log.truncate(0)
+            if "EDGED_CAMERA_SOCKET" in self.extra and not self.activator:
+                self.activate(log)
             self.process = subprocess.Popen(
                 [self.program, "--config", self.config], stdin=subprocess.DEVNULL, stderr=log,
                 env=environment(NOTIFY_SOCKET=self.notify.path, **self.extra),
@@ -192,6 +205,15 @@ class Daemon:
         ready = self.wait_stderr(r"edged [\d.]+ is ready: rtsps?://\S+:(\d+)/\S+")
         self.port = int(ready.group(1))
         return self
+
+    def activate(self, log):
+        path = self.extra["EDGED_CAMERA_SOCKET"]
+        passed = [f"--setenv={name}={value}" for name, value in environment(**self.extra).items()
+                  if not name.startswith(("EDGED_", "GST_"))]
+        self.activator = subprocess.Popen(
+            ["systemd-socket-activate", "--accept", f"--listen={path}", *passed,
+             self.program.with_name("edged-camera")], stdin=subprocess.DEVNULL, stderr=log, env=environment())
+        wait_for(path.exists)
 
     def url(self, path):
         return f"rtsp://127.0.0.1:{self.port}{path}"
@@ -265,8 +287,7 @@ class Daemon:
 
     def dropped(self):
         """Frames that edged has counted as dropped, by its cameras or before an encoder."""
-        status = self.status()
-        return sum(x["dropped"] for x in (*status["cameras"], *status["mounts"]))
+        return dropped_in(self.status())
 
     def assert_accounted(self, viewer, period=1 << pattern.NUMBER_BITS):
         """A viewer lacks no frame but for those that edged says it dropped, as it has to where a
@@ -282,9 +303,12 @@ class Daemon:
         self.process.send_signal(number)
 
     def reload(self, cameras=None, **settings):
-        """Has edged read another configuration; returns when it has taken it, or has not."""
+        """Has edged read another configuration; returns when it has taken it, or has not.
+
+        The file looks as if it was written a while ago, because one of just now is looked at twice."""
         self.settings = {**self.settings, **settings}
         self.write_config(cameras or self.cameras)
+        os.utime(self.config, (1e9, 1e9))
         self.hang_up()
 
     def hang_up(self):
@@ -321,12 +345,20 @@ class Daemon:
                 os.kill(pid, signal.SIGKILL)
             self.process.kill()
             self.process.wait()
+        if self.activator:
+            self.activator.terminate()
+            self.activator.wait()
         self.notify.close()
 
     def assert_sane_log(self):
         report = SANITIZER_REPORT.search(self.stderr())
         assert not report, self.stderr()
         assert "CRITICAL" not in self.stderr(), self.stderr()
+        assert self.may_crash or "crashed by signal" not in self.stderr(), self.stderr()
+
+
+def dropped_in(status):
+    return sum(x["dropped"] for x in (*status["cameras"], *status["mounts"]))
 
 
 def wait_for(look, timeout_s=PATIENCE_S, explain=lambda: ""):

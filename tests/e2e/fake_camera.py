@@ -33,9 +33,30 @@ and keeps the requests that it gets. Each quirk is what some camera or server wa
   redirect      redirects each DESCRIBE to the same URL
   circle        redirects each DESCRIBE to one more
   silent        sends nothing after PLAY
+  locked        refuses every login, with another nonce each time, until .unlocked
+  realms        the same, with another realm as well
+  stale         answers the first login with stale=true and another nonce
+  nonces        changes its nonce every second and says nothing of stale; a session lasts 4 s
+  missing, busy, forbidden    answer DESCRIBE with 404, 503, 403
+  huge          an SDP of 16 MB
+  endless       a picture that never ends, as fast as it is taken
+  ssrc          another SSRC, sequence and timestamp after each two seconds
+  elsewhere     redirects to .elsewhere
+  even          nothing of the above
+  burst03       sends what it has captured every third of a second
+  burst1        the same every second
+  burst3        the same every three seconds
+  burst6        as burst3, and six seconds at once after every second burst
+  gap           sends nothing for 0.75 s of every 5 s, then what it has captured meanwhile
+  stall         the same once, 5 s after its beginning, for 2.5 s
+  heavy         as burst3, with 900 kB of filler data in each access unit; by TCP alone
+
+The pictures of the last eight are the pattern's (pattern.py), numbered from 0 up to NUMBERED, with a key
+frame a second.
 """
 
 import base64
+import functools
 import hashlib
 import re
 import socket
@@ -46,22 +67,29 @@ import sys
 import threading
 import time
 
+import pattern
 from rtsp_camera import PASSWORD, SIZE, USER
 
 REALM, FPS = "camera", 25
 CLOCK_HZ = 90000
 PACKET_BYTES = 1400
 PICTURE_TYPES, PARAMETER_TYPES = (1, 5), (7, 8)
+PERIODS_S = {"burst03": 1 / 3, "burst1": 1, "burst3": 3, "burst6": 3, "heavy": 3}  # from burst to burst
+GAP_S, GAP_EVERY_S = 0.75, 5
+STALL_AT_S, STALL_S = 5, 2.5
+OF_THE_PATTERN = ("even", "gap", "stall", *PERIODS_S)
+FILLER = b"\x0c" + bytes([0xFF]) * 900_000 + b"\x80"
+NUMBERED = 60 * FPS
 
 
-def encode(seconds):
-    """Access units, a key frame first and no other."""
-    frames = seconds * FPS
-    command = ["ffmpeg", "-v", "error", "-f", "lavfi", "-i"]
-    command += [f"testsrc2=s={SIZE[0]}x{SIZE[1]}:r={FPS}:d={seconds}", "-c:v", "libx264"]
+def encode(source, key_frames, pictures=None):
+    """Access units of what ffmpeg reads from `source`, or of `pictures`, which it reads there."""
+    command = ["ffmpeg", "-v", "error", *source, "-c:v", "libx264"]
     command += ["-preset", "ultrafast", "-tune", "zerolatency", "-x264-params"]
-    command += [f"threads=1:slices=1:scenecut=0:keyint={frames}:min-keyint={frames}"]
-    stream = subprocess.run([*command, "-f", "h264", "-"], capture_output=True, check=True).stdout
+    command += [f"threads=1:slices=1:scenecut=0:keyint={key_frames}:min-keyint={key_frames}"]
+    stream = subprocess.run(
+        [*command, "-f", "h264", "-"], input=pictures, capture_output=True, check=True
+    ).stdout
     units, unit = [], []
     for nal in filter(None, re.split(b"\0\0\0?\1", stream)):
         unit.append(nal)
@@ -71,17 +99,45 @@ def encode(seconds):
     return units
 
 
-def payloads(unit):
+def encode_test_source(seconds):
+    source = f"testsrc2=s={SIZE[0]}x{SIZE[1]}:r={FPS}:d={seconds}"
+    return encode(["-f", "lavfi", "-i", source], seconds * FPS)
+
+
+@functools.lru_cache(maxsize=1)
+def encode_pattern(size):
+    pictures = b"".join(
+        plane.tobytes() for number in range(NUMBERED) for plane in pattern.frame(number, *size)
+    )
+    source = ["-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", f"{size[0]}x{size[1]}", "-r", FPS, "-i", "-"]
+    return encode(map(str, source), FPS, pictures)
+
+
+def due_s(quirk, captured_s):
+    """When a picture is sent, in seconds from the first one."""
+    if quirk == "burst6" and captured_s % 12 >= 6:
+        return (captured_s // 12 + 1) * 12
+    if quirk in PERIODS_S:
+        return (captured_s // PERIODS_S[quirk] + 1) * PERIODS_S[quirk]
+    if quirk == "gap":
+        begun_s = captured_s // GAP_EVERY_S * GAP_EVERY_S
+        return max(captured_s, begun_s + GAP_S)
+    if quirk == "stall" and captured_s >= STALL_AT_S:
+        return max(captured_s, STALL_AT_S + STALL_S)
+    return captured_s
+
+
+def payloads(unit, packet_bytes=PACKET_BYTES):
     """RFC 6184: whole units, or fragments of those that are too long. With the marker."""
     for number, nal in enumerate(unit):
         last = number == len(unit) - 1
-        if len(nal) <= PACKET_BYTES:
+        if len(nal) <= packet_bytes:
             yield nal, last
             continue
-        for start in range(1, len(nal), PACKET_BYTES):
-            end = start + PACKET_BYTES >= len(nal)
+        for start in range(1, len(nal), packet_bytes):
+            end = start + packet_bytes >= len(nal)
             header = bytes([nal[0] & 0xE0 | 28, (start == 1) << 7 | end << 6 | nal[0] & 31])
-            yield header + nal[start : start + PACKET_BYTES], last and end
+            yield header + nal[start : start + packet_bytes], last and end
 
 
 class Client:
@@ -109,7 +165,6 @@ class Client:
                     if b"\r\n\r\n" not in data:
                         break
                     request, data = data.split(b"\r\n\r\n", 1)
-                    self.heard = time.monotonic()
                     self.answer(request.decode())
         except (OSError, ssl.SSLError):
             pass
@@ -130,6 +185,7 @@ class Client:
             if self.quirk == "close":
                 self.connection.shutdown(socket.SHUT_RDWR)
             return
+        self.heard = time.monotonic()
         known = re.search(r"(?i)^Session: *(\w+)", request, re.M)
         if known:  # perhaps by another connection
             self.udp = self.camera.sessions.get(known[1])
@@ -162,16 +218,26 @@ class Client:
 
     def challenge(self, request, method, url):
         """What a request without the right password gets; [] is for one with it."""
-        digest = f'WWW-Authenticate: Digest realm="{REALM}", nonce="0a1b2c"'
+        nonce = f"{int(time.monotonic()):x}" if self.quirk == "nonces" else "0a1b2c"
+        digest = f'WWW-Authenticate: Digest realm="{REALM}", nonce="{nonce}"'
         md5 = digest + (', qop="auth", algorithm=MD5' if self.quirk == "digest" else "")
         challenges = {
             "digest": [md5, f'WWW-Authenticate: Basic realm="{REALM}"'],
             "close": [md5],
+            "nonces": [digest],
             "basic": [f'WWW-Authenticate: Basic realm="{REALM}"'],
             "digests": [digest + ", algorithm=SHA-256", md5],
             "sha256": [digest + ", algorithm=SHA-256"],
         }.get(self.quirk, [])
         given = re.search(r"(?i)^Authorization: *Digest (.*)", request, re.M)
+        self.camera.logins += given is not None
+        self.camera.users |= set(re.findall(r'username="([^"]*)"', given[1]) if given else [])
+        if self.quirk in ("locked", "realms", "stale") and method != "OPTIONS":
+            realm = REALM + (str(time.monotonic_ns()) if self.quirk == "realms" else "")
+            stale = self.quirk == "stale" and self.camera.logins <= 1
+            if not given or stale or not (self.camera.unlocked or self.quirk == "stale"):
+                return [f'WWW-Authenticate: Digest realm="{realm}", nonce="{time.monotonic_ns()}"'
+                        + (", stale=true" if given and stale else "")]
         if not challenges or method == "OPTIONS":
             return []
         if self.quirk == "basic":
@@ -184,7 +250,7 @@ class Client:
         def hashed(text):
             return hashlib.md5(text.encode()).hexdigest()
 
-        parts = [hashed(f"{USER}:{REALM}:{PASSWORD}"), "0a1b2c", hashed(f"{method}:{url}")]
+        parts = [hashed(f"{USER}:{REALM}:{PASSWORD}"), nonce, hashed(f"{method}:{url}")]
         if "qop" in fields:
             parts[2:2] = [fields["nc"], fields["cnonce"], fields["qop"]]
         right = hashed(":".join(parts)) == fields.get("response")
@@ -196,6 +262,13 @@ class Client:
             self.camera.redirects += 1
             target = url + (f"{self.camera.redirects}" if self.quirk == "circle" else "")
             self.send(request, "302 Moved Temporarily", [f"Location: {target}"])
+            return
+        answers = {"missing": "404 Not Found", "busy": "503 Service Unavailable", "forbidden": "403 Forbidden"}
+        if self.quirk in answers:
+            self.send(request, answers[self.quirk])
+            return
+        if self.quirk == "elsewhere":
+            self.send(request, "302 Moved Temporarily", [f"Location: {self.camera.elsewhere}"])
             return
         host = {"address": "IP4 10.9.8.7", "multicast": "IP4 239.1.2.3/15", "six": "IP6 ::"}.get(
             self.quirk, "IP4 0.0.0.0"
@@ -216,6 +289,8 @@ class Client:
         lines += [*video, f"a=control:{control}"]
         if self.quirk == "tracks":
             lines += [*video, "a=control:track2"]
+        if self.quirk == "huge":
+            lines += ["a=x:" + "y" * 16] * 700_000
         body = "\r\n".join(lines) + "\r\n"
         headers = ["Content-Type: application/sdp", f"Content-Length: {len(body)}"]
         if self.quirk == "slash":
@@ -256,6 +331,12 @@ class Client:
         if self.quirk == "silent":
             return
         try:
+            while self.quirk == "endless":  # the middle of a fragmented unit
+                header = struct.pack(">BBHII", 0x80, 96, sequence, 0, 7)
+                sequence = (sequence + 1) & 0xFFFF
+                packet = header + bytes([0x7C, 0x05 if sequence > 1 else 0x85]) + bytes(1398)
+                self.connection.sendall(struct.pack(">cBH", b"$", 0, len(packet)) + packet)
+                self.camera.sent += len(packet)
             while True:
                 if self.hangs_up(begun):
                     self.camera.hangups += 1
@@ -266,8 +347,14 @@ class Client:
                 jump = 3600 * CLOCK_HZ if self.quirk == "jump" and number > 2 * FPS else 0
                 stamp = int(base + jump + number * CLOCK_HZ / rate) & 0xFFFFFFFF
                 units = self.camera.units
-                for payload, marker in payloads(units[(first + number) % len(units)]):
-                    header = struct.pack(">BBHII", 0x80, marker << 7 | 96, sequence, stamp, 7)
+                time.sleep(max(0, begun + due_s(self.quirk, number / rate) - time.monotonic()))
+                self.camera.sent_ns.append(time.monotonic_ns())
+                size = {"heavy": 60_000}.get(self.quirk, PACKET_BYTES)
+                for payload, marker in payloads(units[(first + number) % len(units)], size):
+                    source = number // (2 * FPS) if self.quirk == "ssrc" else 0
+                    header = struct.pack(">BBHII", 0x80, marker << 7 | 96,
+                                         (sequence + 20011 * source) & 0xFFFF,
+                                         (stamp + source * 99999999) & 0xFFFFFFFF, 7 + source)
                     sequence = (sequence + 1) & 0xFFFF
                     if self.udp:
                         self.udp.send(header + payload)
@@ -275,7 +362,6 @@ class Client:
                         length = struct.pack(">cBH", b"$", 0, len(header + payload))
                         self.connection.sendall(length + header + payload)
                 number += 1
-                time.sleep(max(0, begun + number / rate - time.monotonic()))
         except (OSError, ssl.SSLError):
             pass
         finally:
@@ -288,16 +374,23 @@ class FakeCamera:
 
     def __init__(self, quirk="none", certificate=None):
         self.quirk = quirk
-        self.requests, self.setups, self.sessions = [], [], {}
-        self.connections = self.hangups = self.redirects = 0
-        self.timeout = 10 if quirk in ("keepalive", "options") else 60
+        self.requests, self.setups, self.sessions, self.users = [], [], {}, set()
+        self.connections = self.hangups = self.redirects = self.logins = self.sent = 0
+        self.sent_ns = []  # when each picture was, on CLOCK_MONOTONIC
+        self.unlocked, self.elsewhere = False, None
+        self.timeout = {"keepalive": 10, "options": 10, "nonces": 4}.get(quirk, 60)
         self.host = "::1" if quirk == "ipv6" else "127.0.0.1"
-        self.units = encode({"gop": 20}.get(quirk, 1))
+        if quirk in OF_THE_PATTERN:
+            self.units = encode_pattern(SIZE)
+        else:
+            self.units = encode_test_source({"gop": 20}.get(quirk, 1))
         self.sets = [nal for nal in self.units[0] if nal[0] & 31 in PARAMETER_TYPES]
         if quirk == "parameters":
             self.units[0] = [nal for nal in self.units[0] if nal not in self.sets]
         if quirk == "slow":
             self.units = self.units[:1]
+        if quirk == "heavy":
+            self.units = [[*unit, FILLER] for unit in self.units]
         self.begun = time.monotonic() - 1  # the key frame is a second ago
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         self.listener = socket.create_server((self.host, 0), family=family)

@@ -17,7 +17,10 @@ READY = 1  # enum record_state
 
 
 def read_structs(text):
-    """What record.h declares, by the names without "record_", and its numbers."""
+    """What record.h declares, by the names without "record_", and its numbers. A clip has the facts of clip_facts.h."""
+    rows = re.findall(r"(?:VALUE|TEXT)\((\w+), (\w+), [A-Z]", (LINK / "clip_facts.h").read_text())
+    facts = "".join(f"char {member}[{form}];" if form.isupper() else f"{form} {member};" for form, member in rows)
+    text = re.sub(r"CLIP_FACTS\(.*\)", facts, text)
     numbers = {name: int(value) << int(shift or 0)
                for name, value, shift in re.findall(r"^#define (\w+) \(?(\d+)u?(?: << (\d+)\))?", text, re.M)}
     structs = {"float": ctypes.c_float, "char": ctypes.c_char}
@@ -49,6 +52,8 @@ class Recorder:
         self.path = path
         self.clips, self.files = {}, {}
         self.asked = []  # what it was asked, (name, struct)
+        self.wanted = []  # what it was told that is to be recorded
+        self.trigger_error = 0  # the errno that a trigger is answered with
         self.read_error = None  # gives the errno that a read is answered with; None: none
         self.is_open = True  # the clips' folder
         self.running = threading.Event()  # while it is not set nothing is answered
@@ -64,11 +69,8 @@ class Recorder:
         self.running.set()
 
     def add(self, number, video=b"", picture=b"", regions=(), **fields):
-        clip = STRUCTS["clip"](id=number, bytes=len(video), has_picture=bool(picture),
-                               region_count=len(regions), **fields)
-        for i, region in enumerate(regions):
-            clip.regions[i].value = region.encode()
-        self.clips[number] = clip
+        self.clips[number] = STRUCTS["clip"](id=number, bytes=len(video), picture_bytes=len(picture),
+                                             regions="/".join(regions).encode(), **fields)
         self.files[number] = (video, picture)
 
     def _serve(self):
@@ -155,6 +157,13 @@ class Recorder:
             return
         part = content[question.offset:question.offset + question.size]
         self._send("RECORD_BYTES", STRUCTS["bytes"](question.request, 0, len(content), len(part)), part)
+
+    def _record_wanted(self, payload):
+        self.wanted.append(STRUCTS["wanted"].from_buffer_copy(payload))
+
+    def _record_trigger(self, payload):
+        question = self._note("trigger", payload)
+        self._send("RECORD_DONE", STRUCTS["done"](question.request, -self.trigger_error, 1))
 
     def _record_change(self, payload):
         question = self._note("change", payload)

@@ -1,6 +1,7 @@
 """Fixtures: a running edged that must also end well, and clients that are hung up afterwards."""
 
 import contextlib
+import pathlib
 import subprocess
 import time
 
@@ -119,3 +120,17 @@ def provoke(tmp_path):
         return time.monotonic_ns()
 
     return do
+
+
+@pytest.fixture
+def few_plugins(tmp_path):
+    """The environment of a machine without GStreamer's bad plugins, which `make run` does not install."""
+    folder = subprocess.check_output(["pkg-config", "--variable=pluginsdir", "gstreamer-1.0"], text=True).strip()
+    bad = subprocess.check_output(["dpkg", "-L", "gstreamer1.0-plugins-bad"], text=True).split()
+    plugins = tmp_path / "plugins"
+    plugins.mkdir()
+    for plugin in pathlib.Path(folder).glob("*.so"):
+        if plugin.name not in {pathlib.Path(path).name for path in bad}:
+            (plugins / plugin.name).symlink_to(plugin)
+    assert not (plugins / "libgstvideoparsersbad.so").exists() and (plugins / "libgstx264.so").exists()
+    return {"GST_PLUGIN_SYSTEM_PATH_1_0": plugins, "GST_REGISTRY": tmp_path / "registry"}

@@ -12,6 +12,7 @@ import time
 import numpy as np
 
 import daemon
+import ffmpeg
 import pattern
 
 SIZE = (320, 240)
@@ -55,20 +56,25 @@ def clips_of(server, query=""):
     return ask(server, "GET", f"/v1/clips?{query}")
 
 
-def arm(server, armed):
-    edgectl(server, "set", f"cameras.front.armed={str(armed).lower()}")
+def arm(server, armed, camera="front"):
+    edgectl(server, "set", f"cameras.{camera}.armed={str(armed).lower()}")
 
 
 class Events:
-    """Follows motion. `next()` is one event, with `started_ns` and `at_ns` of CLOCK_MONOTONIC."""
+    """Follows events. `next()` is one of motion, with `started_ns` and `at_ns` of CLOCK_MONOTONIC, or of another
+    kind as it is told."""
 
     def __init__(self, server):
         self.process = subprocess.Popen(
             [daemon.EDGECTL, "watch", "--json", "--socket", server.socket], text=True,
             stdout=subprocess.PIPE, env=daemon.environment())
 
-    def next(self):
-        event = json.loads(self.process.stdout.readline())
+    def next(self, kind="motion_"):
+        event = {"event": ""}
+        while not event["event"].startswith(kind):
+            event = json.loads(self.process.stdout.readline())
+        if kind != "motion_":
+            return event
         offset_ns = time.time_ns() - time.monotonic_ns()
         started = datetime.datetime.fromisoformat(event["started"].replace("Z", "+00:00"))
         event["started_ns"] = int(started.timestamp() * 1e6) * 1000 - offset_ns
@@ -95,6 +101,12 @@ def move(server, events, seconds):
     return started, ended
 
 
+def read_line(line):
+    """The facts of a clip in its line of JSON, in the index or in its file. Behind them may stand later ones and
+    blanks."""
+    return json.JSONDecoder().raw_decode(line)[0]
+
+
 def clip_files(tmp_path, suffix=".mp4"):
     return sorted((tmp_path / "clips").rglob(f"*{suffix}"))
 
@@ -106,15 +118,16 @@ def wait_clips(server, tmp_path, count):
         explain=lambda: f"{list((tmp_path / 'clips').rglob('*'))}\n{server.stderr()}")
 
 
-def numbers_in(path):
+def numbers_in(path, size=SIZE):
     """The frame number in each picture of a file, None where there is none, by ffmpeg, which must not
-    complain."""
+    complain. Only the top of each picture is looked at."""
+    width, height = size[0], pattern.block_size(size[0]) + 4
     result = subprocess.run(
-        ["ffmpeg", "-nostdin", "-v", "error", "-i", path, "-vsync", "passthrough", "-f", "rawvideo", "-pix_fmt",
-         "gray", "-"],
+        ["ffmpeg", "-nostdin", "-v", "error", "-i", path, "-vf", f"crop=iw:{height}:0:0", "-vsync", "passthrough",
+         "-enc_time_base", "1:90000", "-f", "rawvideo", "-pix_fmt", "gray", "-"],
         capture_output=True, timeout=daemon.PATIENCE_S, check=True)
-    assert not result.stderr, result.stderr
-    pictures = np.frombuffer(result.stdout, np.uint8).reshape(-1, SIZE[1], SIZE[0])
+    assert not ffmpeg.complaints(result.stderr), result.stderr
+    pictures = np.frombuffer(result.stdout, np.uint8).reshape(-1, height, width)
     return [pattern.read_number(picture, "camera") for picture in pictures]
 
 

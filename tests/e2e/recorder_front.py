@@ -1,7 +1,9 @@
 """A front that feeds the real edged-recorder over a link, faster than any camera: units have times of their
 own, which only must not be ahead of the clock. The messages are those of daemon/link/record.h."""
 
+import ctypes
 import json
+import os
 import pathlib
 import re
 import select
@@ -10,23 +12,25 @@ import struct
 import subprocess
 import time
 
+import ffmpeg
 from daemon import BUILD, PATIENCE_S, ROOT
+from fake_recorder import STRUCTS
 
 FPS = 25
 GROUP = 25  # pictures from one key frame to the next
 FRAME_NS = 10**9 // FPS
 RECORDER = BUILD / "edged-recorder"
+FAKE_DISK = BUILD / "tests/fakes/disk/fake_disk.so"
 VERSION = re.search(r"^VERSION := (.*)$", (ROOT / "Makefile").read_text(), re.M)[1].encode()
 EVENTS, ALWAYS = 0, 1
 START, STOP, KEEP, UNKEEP, DELETE = range(5)
 H264, H265 = 0, 1
 HEADER = struct.Struct("@III")
-CLIP = struct.Struct("@QQqqqQQfI5B3x40s40s320s")
-CLIP_FIELDS = ("id event start_wall_ns end_wall_ns asked_wall_ns bytes gap_ns peak region_count is_open is_kept "
-               "is_always has_picture is_triggered camera view regions").split()
-STATE = struct.Struct("@IIQQQQQQQQQq256s")
+CLIP_SIZE = ctypes.sizeof(STRUCTS["clip"])
+STATE = struct.Struct("@IIQQQQQQQQQqQQQqq256s")
 STATE_FIELDS = ("state open_clips clips kept_clips clip_bytes free_bytes written_bytes written_clips "
-                "deleted_clips lost_units waiting_bytes write_max_ns sentence").split()
+                "deleted_clips lost_units waiting_bytes write_max_ns kept_bytes lost_clips syncs running_ns "
+                "oldest_wall_ns sentence").split()
 DONE = struct.Struct("@IiQQQ256s")
 DONE_FIELDS = "request error id clips bytes sentence".split()
 BYTES = struct.Struct("@IiQII")
@@ -45,6 +49,12 @@ TYPES = message_types()
 NAMES = {number: name for name, number in TYPES.items()}
 
 
+def with_disk(**settings):
+    """The environment of a recorder whose disk is tests/fakes/disk."""
+    return {**os.environ, "LD_PRELOAD": str(FAKE_DISK),
+            **{f"EDGED_DISK_{name.upper()}": str(value) for name, value in settings.items()}}
+
+
 def text(field):
     return field.split(b"\0")[0].decode()
 
@@ -55,9 +65,10 @@ def fields(layout, names, payload):
 
 
 def read_clip(payload):
-    clip = dict(zip(CLIP_FIELDS, CLIP.unpack(payload)))
-    regions = [text(clip["regions"][40 * i:40 * i + 40]) for i in range(clip.pop("region_count"))]
-    return {**clip, "camera": text(clip["camera"]), "view": text(clip["view"]), "regions": regions}
+    clip = STRUCTS["clip"].from_buffer_copy(payload)
+    facts = {name: getattr(clip, name) for name, _ in clip._fields_}
+    facts = {name: value.decode() if isinstance(value, bytes) else value for name, value in facts.items()}
+    return {**facts, "regions": facts["regions"].split("/") if facts["regions"] else []}
 
 
 class Video:
@@ -93,7 +104,7 @@ def picture_hashes(path):
     """A hash of each picture of a file, which must decode without a complaint."""
     result = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", path, "-f", "framemd5", "-"],
                             capture_output=True, text=True)
-    assert result.returncode == 0 and not result.stderr, result.stderr
+    assert result.returncode == 0 and not ffmpeg.complaints(result.stderr), result.stderr
     return [line.split(",")[5].strip() for line in result.stdout.splitlines() if line[0] != "#"]
 
 
@@ -134,6 +145,8 @@ class Front:
         self.clips = {}  # by id, as the recorder told of them last
         self.state = None
         self.answers = []
+        self.wanted = {}  # by view, the last event of each region
+        self.numbers = 0
         self.process = None
         if socket_path:
             self.socket = socket.socket(socket.AF_UNIX)
@@ -196,8 +209,16 @@ class Front:
                       i % GROUP == 0)
 
     def event(self, view, started_ns, at_ns, ended=False, region="door", number=1, peak=0.25):
-        self.send("RECORD_EVENT", struct.pack("@QqqfI40s", number, started_ns, at_ns, peak, ended,
-                                              region.encode()), view)
+        motion = struct.pack("@40sQqqfI", region.encode(), number, started_ns, at_ns if ended else 0, peak, 0)
+        self.wanted.setdefault(view, {})[region] = motion
+        self.want(view)
+
+    def want(self, view, asked_until_ns=0, asked_by=0):
+        """Says all that is to be recorded of a view."""
+        self.numbers += 1
+        regions = list(self.wanted.get(view, {}).values())
+        self.send("RECORD_WANTED", struct.pack("@QqII", self.numbers, asked_until_ns, asked_by, len(regions))
+                  + b"".join(regions).ljust(8 * 72, b"\0"), view)
 
     def picture(self, view, captured_ns, jpeg, share=0.5):
         self.send("RECORD_PICTURE", struct.pack("@qfI", captured_ns, share, 0) + jpeg, view)
@@ -208,8 +229,9 @@ class Front:
         self.send(name, struct.pack(layout, self.request, *values), view)
         return self.request
 
-    def trigger(self, view, action, duration_s=0):
-        return self.done(self.ask("RECORD_TRIGGER", "@IIq", action, int(duration_s * 1e9), view=view))
+    def trigger(self, view, action, duration_s=0, waited_s=0):
+        asked = time.monotonic_ns() - int(waited_s * 1e9)
+        return self.done(self.ask("RECORD_TRIGGER", "@IIqq", action, asked, int(duration_s * 1e9), view=view))
 
     def change(self, clip, action):
         return self.done(self.ask("RECORD_CHANGE", "@IIQ", action, clip))
@@ -239,7 +261,7 @@ class Front:
             payload = self.wait(lambda: self.answer("RECORD_CLIPS", request), "a list")
             _, count, more = CLIPS.unpack(payload[:CLIPS.size])
             body = payload[CLIPS.size:]
-            found += [read_clip(body[i * CLIP.size:(i + 1) * CLIP.size]) for i in range(count)]
+            found += [read_clip(body[i * CLIP_SIZE:(i + 1) * CLIP_SIZE]) for i in range(count)]
             if not more:
                 return found
 

@@ -1,6 +1,6 @@
 """A camera in the network as its maker might build it: gst-rtsp-server with a user and a password.
 
-Serves GStreamer's test picture at /h264, /h265 and /jpeg (this by TCP alone) with sound beside it,
+Serves GStreamer's test picture at /h264, /h265, /vp8 and /jpeg (this by TCP alone) with sound beside it,
 and /anamorphic, whose pixels are 16:11, for USER with PASSWORD (Digest), and prints `ready PORT`. Ends when its stdin
 closes. `Camera` is the other end of that pipe. The rest is for the tests of all cameras in the network.
 """
@@ -17,6 +17,7 @@ ENCODERS = {
     "h264": "x264enc tune=zerolatency speed-preset=ultrafast key-int-max=15 ! rtph264pay",
     "h265": "x265enc tune=zerolatency speed-preset=ultrafast key-int-max=15 ! rtph265pay",
     "jpeg": "jpegenc ! rtpjpegpay",
+    "vp8": "vp8enc deadline=1 keyframe-max-dist=15 ! rtpvp8pay",
     "anamorphic": "capssetter caps=video/x-raw,pixel-aspect-ratio=16/11 ! x264enc tune=zerolatency "
                   "speed-preset=ultrafast key-int-max=15 ! rtph264pay",
 }

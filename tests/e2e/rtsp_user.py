@@ -131,7 +131,9 @@ class Client:
 
     def read(self):
         """The next reply; what comes of a stream meanwhile is passed over."""
+        deadline = time.monotonic() + PATIENCE_S
         while True:
+            assert time.monotonic() < deadline, "nothing but a stream comes"
             while self.unread[:1] == b"$" and len(self.unread) >= 4:
                 length = int.from_bytes(self.unread[2:4], "big")
                 if len(self.unread) < 4 + length:

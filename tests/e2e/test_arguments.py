@@ -1,10 +1,11 @@
 """What is typed wrong is told first, with a short usage behind it; -h and -v work everywhere."""
 
+import re
 import subprocess
 
 import pytest
 
-from daemon import BUILD, EDGECTL, PATIENCE_S, environment
+from daemon import BUILD, EDGECTL, PATIENCE_S, ROOT, environment
 
 COMMANDS = ["setup", "status", "top", "snapshot", "reload", "set", "unset", "diff", "passwd", "token", "page",
             "watch", "process", "events", "bench", "doctor", "support", "tune"]
@@ -47,3 +48,20 @@ def test_what_is_missing_is_told_first(arguments, first):
     refused = call(EDGECTL, *arguments)
     assert refused.returncode == 2
     assert refused.stderr.startswith(first + "\nUsage: edgectl ")
+
+
+# Options of WHERE and --help are explained once for all commands; unset and diff stand in SET.
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_manual_names_every_option_of_a_command(name):
+    manual = (ROOT / "daemon/ctl/edgectl.1").read_text().replace("\\-", "-")
+    synopsis, rest = manual.split(".SH DESCRIPTION", 1)
+    section = re.search(rf"^\.SH {'SET' if name in ('unset', 'diff') else name.upper()}$(.*?)^\.SH ",
+                        rest, re.DOTALL | re.MULTILINE).group(1)
+    used = "".join(re.findall(rf"^\.B edgectl {name}\b(.*?)^\.(?:br|SH)", f"{synopsis}.SH\n",
+                              re.DOTALL | re.MULTILINE))
+    told = call(EDGECTL, name, "--help").stdout
+    options = set(re.findall(r"^ +(--[a-z][a-z-]+)", told, re.MULTILINE))
+    for option in options - {"--help", "--config", "--socket", "--host", "--token-file", "--ca",
+                             "--fingerprint"}:
+        assert option in section
+        assert option in used

@@ -146,7 +146,7 @@ def test_taken_control_socket_ends_with_its_message_and_status_3(tmp_path, edged
 
 def test_too_few_descriptors_are_an_error_and_few_are_enough(tmp_path, edged):
     program = tmp_path / "few"
-    for limit in [*range(8, 64, 5), 63, 64, 66, 70, 80, 96, 128]:
+    for limit in [*range(8, 66, 5), 65, 66, 68, 70, 80, 96, 128]:
         program.write_text(f'#!/bin/sh\nulimit -n {limit} && exec "{daemon.EDGED}" "$@"\n')
         program.chmod(0o755)
         if limit < 32:
@@ -155,11 +155,11 @@ def test_too_few_descriptors_are_an_error_and_few_are_enough(tmp_path, edged):
                                     timeout=daemon.PATIENCE_S, capture_output=True, text=True, check=False)
             assert result.returncode == EXIT_CONFIGURATION
             assert f"at most {limit} files may be open, needed: 32" in result.stderr
-        if limit < 64:
+        if limit < 66:
             result = subprocess.run([program, "--config", write_config(tmp_path)], timeout=daemon.PATIENCE_S,
                                     capture_output=True, text=True, check=False)
             assert result.returncode == EXIT_MISSING, result
-            assert f"at most {limit} files may be open, needed for 1 camera: 64" in result.stderr
+            assert f"at most {limit} files may be open, needed for 1 camera: 66" in result.stderr
             continue
         server = edged([daemon.camera(width=320, height=240)], program=program)
         url = server.url("/front/edges")
@@ -231,6 +231,37 @@ def test_clip_that_is_no_video_is_named(edged, tmp_path):
     path.write_bytes(bytes(range(256)) * 64)
     server = edged([daemon.camera(source="file", path=path)])
     assert_no_signal_says(server, f"clip {re.escape(str(path))}: ")
+
+
+def make_clip(path, encoder, *profile):
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=10", "-t", "1",
+                    "-c:v", encoder, *profile, path], check=True)
+    return path
+
+
+def process_clip(clip, result, **environment):
+    return subprocess.run([daemon.EDGECTL, "process", "--view", "camera", clip, result], capture_output=True,
+                          text=True, env=daemon.environment(**environment), check=False)
+
+
+def test_a_decoder_that_is_missing_is_named_with_its_package(tmp_path):
+    """With libde265dec alone, whose pictures of 10 bits are not whole."""
+    clip = make_clip(tmp_path / "clip.mp4", "libx265", "-pix_fmt", "yuv420p10le")
+    done = process_clip(clip, tmp_path / "out.mp4", GST_PLUGIN_FEATURE_RANK="avdec_h265:NONE")
+    assert done.returncode == 1
+    assert ("no decoder for video/x-h265 is installed that edged can use: install the package "
+            "gstreamer1.0-libav") in done.stderr
+
+
+def test_an_inexact_decoder_is_the_last_resort(tmp_path):
+    """openh264dec of a high profile, whatever its rank."""
+    clip = make_clip(tmp_path / "clip.mp4", "libx264", "-pix_fmt", "yuv420p", "-profile:v", "high")
+    pictures = []
+    for name, rank in (("exact", "avdec_h264:PRIMARY"), ("first", "openh264dec:MAX"), ("alone", "avdec_h264:NONE")):
+        done = process_clip(clip, tmp_path / f"{name}.png", GST_PLUGIN_FEATURE_RANK=rank)
+        assert done.returncode == 0, done.stderr
+        pictures.append((tmp_path / f"{name}.png").read_bytes())
+    assert pictures[0] == pictures[1]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import errno
 import json
 import re
 import subprocess
+import threading
 import time
 
 import pytest
@@ -30,7 +31,7 @@ def recorder(tmp_path):
     for number, view in ((5, b"plain"), (7, b"inside"), (9, b"gone"), (11, b"plain")):
         begin = MORNING + number * 60 * S
         recorder.add(number, VIDEO, PICTURE, camera=b"front", view=view, event=number, regions=("door",),
-                     start_wall_ns=begin, asked_wall_ns=begin + S // 2,
+                     codec=b"h265", start_wall_ns=begin, asked_wall_ns=begin + S // 2,
                      end_wall_ns=begin + 12 * S, peak=0.25)
     yield recorder
     recorder.close()
@@ -71,9 +72,12 @@ def test_the_list_tells_what_is_known_of_a_clip(served):
     assert clips == [{
         "id": 11, "camera": "front", "view": "plain", "start": "2026-11-27T08:26:03.000000Z",
         "end": "2026-11-27T08:26:15.000000Z", "duration": 12, "asked": "2026-11-27T08:26:03.500000Z",
-        "gap": 0, "regions": ["door"], "event": 11, "peak": 0.25, "bytes": len(VIDEO), "keep": False,
+        "gap": 0, "codec": "h265", "regions": ["door"], "event": 11, "peak": 0.25, "bytes": len(VIDEO), "keep": False,
         "open": False, "always": False, "triggered": False, "url": "/v1/clips/11.mp4", "picture": "/v1/clips/11.jpg"}]
     assert ask(served, "/v1/clips/11")[2] == clips[0]
+    described = re.search(r"^    Clip:\n(?:      .*\n)+", served.http_get("/openapi.yaml"), re.M)[0]
+    assert re.findall(r"^        (\w+): \{ type: ", described, re.M) == list(clips[0])
+    assert f"required: [{', '.join(clips[0])}]" in described
 
 
 def test_a_clip_is_shown_to_who_may_watch_its_view(served):
@@ -108,6 +112,33 @@ def test_pages_are_full_whatever_lies_between_that_the_user_may_not_see(served, 
     assert ids(served, "vera", "?camera=front&limit=1&before=5") == []
 
 
+def test_lists_that_are_asked_for_without_pause_take_a_share_of_the_loop(edged, recorder):
+    """A fifth, beside which the recorder's answers are read."""
+    for number in range(20, 1020):
+        recorder.add(number, VIDEO, PICTURE, camera=b"front", view=b"plain", start_wall_ns=MORNING,
+                     end_wall_ns=MORNING + S, regions=("door",))
+    port, ended, lists, seconds = free_port(), threading.Event(), [], 4
+    server = edged([daemon.camera(width=320, height=240, views=VIEWS)], settings={"http": {"port": port}},
+                   EDGED_RECORDER=recorder.path)
+
+    def ask_without_pause():
+        while not ended.is_set():
+            lists.append(curl(f"http://127.0.0.1:{port}/v1/clips?limit=1000")[2].count(b'"id"'))
+
+    threads = [threading.Thread(target=ask_without_pause) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    daemon.wait_for(lambda: lists)
+    before_s, begin_s = daemon.process_cpu_s(server.process.pid), time.monotonic()
+    time.sleep(seconds)
+    share = (daemon.process_cpu_s(server.process.pid) - before_s) / (time.monotonic() - begin_s)
+    ended.set()
+    for thread in threads:
+        thread.join()
+    print(f"{len(lists)} lists, {share:.2f} of a core")
+    assert set(lists) == {1000} and share < 0.35
+
+
 def test_a_query_that_makes_no_sense_is_refused_by_its_key(served):
     for query in ("from=yesterday", "to=-1", "to=nan", "from=9999-01-01T00:00:00Z", "from=2026-11-27",
                   "camera=../x", "limit=0", "limit=1001", "before=x"):
@@ -140,6 +171,22 @@ def test_a_part_of_a_clip_is_its_bytes(served):
         assert ask(served, "/v1/clips/5.mp4", "vera", "-r", "0-0", "-H", f"If-Range: {condition}")[0] == expected
     status, headers, body = ask(served, "/v1/clips/5.jpg", "vera")
     assert (status, headers["content-type"], body) == (200, "image/jpeg", PICTURE)
+
+
+@pytest.mark.parametrize("name", ["5.mp4", "5.jpg"])
+def test_a_clip_is_not_sent_twice_to_a_client_that_has_it(served, name):
+    tag = ask(served, f"/v1/clips/{name}", "vera")[1]["etag"]
+    for known, expected in ((tag, 304), (f'"other", {tag}', 304), ('"other"', 200)):
+        status, headers, body = ask(served, f"/v1/clips/{name}", "vera", "-H", f"If-None-Match: {known}")
+        assert (status, headers["etag"], bool(body)) == (expected, tag, expected == 200)
+    # Whatever part it asks for (RFC 9110, section 13.2.2).
+    for part in ("0-0", "999999999-"):
+        for condition in ((), ("-H", f"If-Range: {tag}")):
+            status, headers, body = ask(served, f"/v1/clips/{name}", "vera", "-r", part, *condition,
+                                        "-H", f"If-None-Match: {tag}")
+            assert (status, headers["etag"], body) == (304, tag, b"") and "content-range" not in headers
+    status, headers, body = ask(served, f"/v1/clips/{name}", "vera", "-I")
+    assert (status, body) == (200, b"") and int(headers["content-length"]) > 0
 
 
 def test_what_is_no_id_leads_to_no_clip(served, recorder):
@@ -198,6 +245,7 @@ def test_slow_storage_is_said_before_the_first_byte_and_cuts_after_it(served, re
     for path in ("/v1/clips", "/v1/clips/5", "/v1/clips/5.mp4"):
         status, headers, told = ask(served, path)
         assert (status, headers["retry-after"]) == (503, "5"), told
+        assert 'no camera records (record.mode is "off")' in told["detail"]
     assert change(served, "/v1/clips/5", "ada", "DELETE")[0] == 503
     recorder.is_open = True
     # One that answers nothing: whoever asks is told after 5 s, and a download under way is cut.
@@ -228,13 +276,17 @@ def test_edgectl_lists_keeps_deletes_and_exports(served, recorder, tmp_path):
         ["9", "front/gone", "2026-11-27 17:24:03", "12.0", "1.0\u00a0MB", "door; 3.0 s are missing"],
         ["7", "front/inside", "2026-11-27 17:22:03", "12.0", "1.0\u00a0MB", "door; kept"],
         ["5", "front/plain", "2026-11-27 17:20:03", "12.0", "1.0\u00a0MB", "door; goes on"]]
+    # A time as the table has it, in this machine's zone.
+    later = json.loads(edgectl(served, "--from", "2026-11-27 17:24:03", "--json"))
+    assert [clip["id"] for clip in later] == [11, 9]
     for number in range(20, 1300):
         recorder.add(number, camera=b"back", view=b"plain", start_wall_ns=MORNING, end_wall_ns=MORNING)
     told = json.loads(edgectl(served, "list", "--json", "--camera", "back", "--limit", "0"))
     assert [clip["id"] for clip in told] == [*range(1299, 19, -1)]
     assert len(json.loads(edgectl(served, "--json"))) == 100
-    assert edgectl(served, "--from", "2030-01-01T00:00:00Z") == b"there are no clips\n"
-    assert edgectl(served, "--camera", "front", "--from", "2030-01-01T00:00:00Z") == b"there are no clips\n"
+    none = b'there are no clips: no camera records (record.mode is "off")\n'
+    assert edgectl(served, "--from", "2030-01-01T00:00:00Z") == none
+    assert edgectl(served, "--camera", "front", "--from", "2030-01-01T00:00:00Z") == none
     assert 'no camera "fron" and no clips of one; cameras: "front"' in edgectl(
         served, "--camera", "fron", status=1)
     assert json.loads(edgectl(served, "show", "7")) == ask(served, "/v1/clips/7")[2]

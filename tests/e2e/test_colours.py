@@ -79,8 +79,8 @@ def pipeline_of(height, caps):
     width = height * 16 // 9
     picture = cv2.cvtColor(chart(width, height), cv2.COLOR_RGB2BGR)
     return picture, (
-        "filesrc location={path} ! pngdec ! imagefreeze is-live=true ! videoconvert "
-        f"! video/x-raw,framerate=10/1,{caps}"
+        "multifilesrc location={path} loop=true caps=image/png,framerate=10/1 ! pngdec ! videoconvert "
+        f"! video/x-raw,{caps}"
     )
 
 

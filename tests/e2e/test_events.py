@@ -53,8 +53,9 @@ class Listener:
 
         return daemon.wait_for(look, timeout_s, lambda: "\n".join(self.lines))
 
-    def events(self):
-        return [json.loads(x[len("data: "):]) for x in self.lines if x.startswith("data: ")]
+    def events(self, kind="motion_"):
+        events = [json.loads(x[len("data: "):]) for x in self.lines if x.startswith("data: ")]
+        return [event for event in events if event["event"].startswith(kind)]
 
     def stop(self):
         """A program that it runs would keep its output open: it has to end that itself."""
@@ -216,6 +217,44 @@ def test_who_comes_back_with_the_last_id_misses_nothing(moving, listen):
     assert [(e["event"], e["number"]) for e in fresh.events()] == [("motion_started", 2)]
 
 
+def test_listeners_hear_how_each_camera_is_and_when_that_changes(moving, listen):
+    watch = listen(daemon.EDGECTL, "watch", "--socket", moving.socket)
+    first = curl(moving, listen)
+    first.wait('"camera_state"')
+    live, = first.events("camera_state")
+    assert (live["camera"], live["state"], live["live"], live["error"]) == ("front", "live", True, "")
+    assert "id: " not in first.lines[first.lines.index("event: camera_state") - 1]  # it was so before
+    watch.wait("  front  live$")
+    os.kill(moving.camera()["process"]["pid"], signal.SIGUSR2)
+    first.wait('"state":"no signal"')
+    lost = first.events("camera_state")[1]
+    assert lost["live"] is False and lost["error"] == moving.camera()["error"] != ""
+    watch.wait(f"  front  no signal: {re.escape(lost['error'])}$")
+    later = curl(moving, listen)
+    later.wait('"camera_state"')
+    assert later.events("camera_state") == [lost]
+
+
+def test_listeners_hear_that_settings_have_changed(moving, listen):
+    everything, viewer = curl(moving, listen), listen(daemon.EDGECTL, "watch", "--socket", moving.socket)
+    everything.wait('"camera_state"')
+    viewer.wait("live")
+    subprocess.run([daemon.EDGECTL, "set", "--socket", moving.socket, "cameras.front.views.edges.gain=2"], check=True,
+                   stdout=subprocess.DEVNULL, timeout=daemon.PATIENCE_S, env=daemon.environment())
+    everything.wait("^event: settings_changed$")
+    viewer.wait("  the settings have changed$")
+    moving.hang_up()
+    daemon.wait_for(lambda: len(everything.events("settings_changed")) == 2, explain=moving.stderr)
+
+
+def test_a_program_is_run_for_the_state_of_a_camera(moving, listen):
+    watch = listen(daemon.EDGECTL, "watch", "--socket", moving.socket, "--exec", "sh", "-c",
+                   'echo "told $EDGED_EVENT $EDGED_CAMERA $EDGED_STATE $EDGED_LIVE"')
+    watch.wait("^told camera_state front live true$")
+    os.kill(moving.camera()["process"]["pid"], signal.SIGUSR2)
+    watch.wait("^told camera_state front no signal false$")
+
+
 def test_filters_keep_other_regions_away(moving, listen):
     door = curl(moving, listen, query="?camera=front&region=door")
     yard = curl(moving, listen, query="?region=yard")
@@ -305,13 +344,13 @@ def test_who_asks_for_what_is_not_there_is_told_what_is(moving, listen):
         answer.wait("^404$")
         assert sentence in json.loads(answer.lines[0])["error"]
     refused = listen(daemon.EDGECTL, "watch", "--region", "attic", "--socket", moving.socket)
-    refused.wait(r'answers: region: there is no "attic", allowed: "door" of camera "front"')
+    refused.wait(r'edgectl: region: there is no "attic", allowed: "door" of camera "front"')
     assert refused.process.wait(daemon.PATIENCE_S) == 1
 
 
 def watch_with(moving, listen, *program, timeout=3600):
-    return listen(daemon.EDGECTL, "watch", "--socket", moving.socket, "--exec-timeout", timeout,
-                  "--exec", *program)
+    return listen(daemon.EDGECTL, "watch", "--region", "door", "--socket", moving.socket,
+                  "--exec-timeout", timeout, "--exec", *program)
 
 
 def test_a_program_gets_each_event_in_its_environment(moving, listen, tmp_path):
@@ -332,6 +371,20 @@ def test_a_program_gets_each_event_in_its_environment(moving, listen, tmp_path):
     assert watch.lines.count("told") == 2
     watch.process.terminate()
     watch.wait("^edgectl: sh: runs 2, failed 2, ended 0, events skipped 0$")
+
+
+def test_a_slow_program_gets_the_newest_event_afterwards(moving, listen, tmp_path):
+    program = 'echo "told $EDGED_EVENT $EDGED_NUMBER"; until [ -e "$0/go" ]; do sleep 0.1; done'
+    watch = watch_with(moving, listen, "sh", "-c", program, tmp_path)
+    for count, seen in ((1, "^told motion_started 1$"), (1, "motion ended"), (2, "motion began")):
+        toggle(moving)
+        daemon.wait_for(lambda: sum(bool(re.search(seen, line)) for line in watch.lines) >= count)
+    (tmp_path / "go").touch()
+    watch.wait("^edgectl: front/door: events skipped while sh ran: 1 \\(1 so far\\)$")
+    watch.wait("^told motion_started 2$")
+    assert not any(line.startswith("told motion_ended") for line in watch.lines)
+    toggle(moving)
+    watch.wait("^told motion_ended 2$")
 
 
 def test_one_program_runs_a_region_and_none_beyond_its_time(moving, listen):

@@ -1,6 +1,7 @@
 """Cameras and camera processes fail; viewers stay and the front answers at once."""
 
 import contextlib
+import http.client
 import os
 import pathlib
 import re
@@ -14,6 +15,7 @@ import held
 import pattern
 import rtsp
 import slate
+from ports import free_port
 
 SIZE = (640, 360)
 CAMERA = daemon.camera(width=SIZE[0], height=SIZE[1])
@@ -121,6 +123,28 @@ def test_a_lane_that_hangs_is_told_and_its_process_replaced(edged, watch):
         server.wait_stderr("the camera process hangs: a driver or plugin has not returned for 5 s")
     wait_replaced(server, pid)
     viewer.wait_after(time.monotonic_ns(), pattern.FPS)
+    assert viewer.watching and viewer.stop()
+
+
+def test_snapshots_that_hang_are_told_and_their_process_replaced(edged, watch):
+    """The thread that makes them stands in a call, and viewers miss nothing until it is replaced."""
+    server = edged([CAMERA], settings={"http": {"port": free_port()}})
+    viewer = watch(server.url("/front/edges"), keep_every=1000)
+    viewer.wait_numbers(pattern.FPS)
+    pid, port = camera_pid(server), server.settings["http"]["port"]
+
+    def snapshot():
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=daemon.PATIENCE_S)) as asking:
+            asking.request("GET", "/snapshot.jpg")
+            return asking.getresponse().status
+
+    daemon.wait_for(lambda: snapshot() == 200)
+    with held.stopped(thread_of(pid, "snapshots")):
+        # Whoever wants one asks again: a hang is one while a snapshot is waited for.
+        daemon.wait_for(lambda: snapshot() and
+                        "the camera process hangs: no snapshot was made for 20 s" in server.stderr())
+    wait_replaced(server, pid)
+    daemon.wait_for(lambda: snapshot() == 200)
     assert viewer.watching and viewer.stop()
 
 

@@ -57,6 +57,17 @@ def test_boards_without_a_gpu_stream_by_the_cpu(edged, watch, tree):
     assert camera["backend"].startswith("CPU") and camera["copies_per_frame"] == 0
 
 
+def test_devices_that_came_after_a_process_of_a_unit_are_worth_another_one(board):
+    """systemd decides at the start of a process which devices it may open."""
+    server = board("agx-orin", [daemon.camera(**SMALL)], "fail=cuInit:1+:100", in_units=True,
+                   EDGED_FAKE_REFUSED="/dev/nvgpu/igpu0/ctrl", **daemon.on_board("agx-orin"))
+    server.wait_stderr("the GPU's devices came after the camera process had started and are refused to it, "
+                       "starting it again")
+    camera = server.wait_camera("front", lambda c: c["frames"] > 90)
+    assert camera["gpu"].endswith(": this service may not open /dev/nvgpu/igpu0/ctrl")
+    assert camera["process"]["restarts"] == 1 and on_cpu(camera)
+
+
 @pytest.mark.parametrize("memory", ["pinned", "managed"])
 def test_two_cameras_with_two_views_stream_from_other_kinds_of_memory(board, watch, memory):
     names, views = ("left", "right"), ("edges", "gray")
@@ -261,20 +272,31 @@ def test_gpu_that_computes_wrongly_or_without_end_is_refused(board, watch, fault
     assert_pictures_match(viewer, "edges", SIZE)
 
 
-@pytest.mark.parametrize("memory", ["registered", "pinned", "managed"])
-def test_frames_of_a_v4l2_camera_reach_gpu_and_encoder_without_a_copy(board, watch, memory):
+@pytest.mark.parametrize("memory, userptr, io, fault, copies", [
+    ("registered", "", "USERPTR", "", 0),
+    ("pinned", "", "USERPTR", "", 0),
+    ("managed", "", "USERPTR", "", 0),
+    # As a Jetson's VI, whose buffers are mapped; and where CUDA does not take those.
+    ("registered", "userptr=no", "MMAP", "", 0),
+    ("registered", "userptr=no", "MMAP", "fail=cuMemHostRegister_v2:2:801", 1),
+])
+def test_frames_of_a_v4l2_camera_reach_gpu_and_encoder_without_a_copy(
+        board, watch, memory, userptr, io, fault, copies):
     camera = daemon.camera(
         source="v4l2", device="/dev/video0", views=["gray", "edges", "camera"], **SMALL
     )
     server = board(
-        "orin-nano", [camera], settings={"memory": memory}, LD_PRELOAD=daemon.FAKE_V4L2,
-        EDGED_FAKE_V4L2="device=/dev/video0 format=YUYV size=320x240 fps=30",
+        "orin-nano", [camera], *filter(None, [fault]), settings={"memory": memory},
+        LD_PRELOAD=daemon.FAKE_V4L2,
+        EDGED_FAKE_V4L2=f"device=/dev/video0 format=YUYV size=320x240 fps=30 {userptr}",
     )
-    path = f"V4L2 USERPTR YUYV 320x240@30 -> {memory} -> CUDA sm_87 ->"
+    path = f"V4L2 {io} YUYV 320x240@30 -> {memory} -> CUDA sm_87 ->"
     assert path in wait_on_gpu(server)["path"]
     viewers = [watch(server.url(f"/front/{view}"), keep_every=1) for view in ("gray", "edges")]
     seen = [viewer.camera_pictures(20)[-3:] for viewer in viewers]
     assert_shows_fake_camera(seen[0])
     assert_shows_fake_camera(
         seen[1], lambda luma: pattern.limited_range(pattern.sobel_magnitude(luma)))
-    assert server.camera()["copies_per_frame"] == 0
+    assert round(server.camera()["copies_per_frame"], 1) == copies
+    told = "/dev/video0: the driver refuses USERPTR, using the driver's buffers"
+    assert server.stderr().count(told) == (io == "MMAP")

@@ -147,19 +147,32 @@ def test_python_verifies_name_and_certificate(serve, tmp_path):
     assert b"edged_certificate_expires_timestamp_seconds" in reply
 
 
-def test_old_versions_are_refused(serve):
-    server = serve()
-    for version in ("TLSv1", "TLSv1_1"):
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-        context.set_ciphers("ALL:@SECLEVEL=0")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            context.minimum_version = context.maximum_version = ssl.TLSVersion[version]
-        with socket.create_connection(("127.0.0.1", server.api), daemon.PATIENCE_S) as connection:
+def handshake(port, version, ciphers="ALL:@SECLEVEL=0"):
+    """The cipher that a client gets which offers one version of TLS."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    context.set_ciphers(ciphers)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        context.minimum_version = context.maximum_version = ssl.TLSVersion[version]
+    with socket.create_connection(("127.0.0.1", port), daemon.PATIENCE_S) as connection:
+        return context.wrap_socket(connection).cipher()[0]
+
+
+def test_clients_get_tls_1_2_or_1_3_with_an_ephemeral_key_and_gcm(serve):
+    tls_port = free_port()
+    server = serve(rtsp={"tls_port": tls_port})
+    for port in (server.api, tls_port):
+        assert handshake(port, "TLSv1_3") == "TLS_AES_128_GCM_SHA256"
+        assert handshake(port, "TLSv1_2") == "ECDHE-ECDSA-AES128-GCM-SHA256"
+        for version, ciphers in (("TLSv1", "ALL:@SECLEVEL=0"), ("TLSv1_1", "ALL:@SECLEVEL=0"),
+                                 ("TLSv1_2", "ECDHE-ECDSA-AES128-SHA"), ("TLSv1_2", "DHE:AES128-GCM-SHA256")):
             with pytest.raises((ssl.SSLError, ConnectionError)):
-                context.wrap_socket(connection)
+                handshake(port, version, ciphers)
+        slow = subprocess.run(["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-groups", "ffdhe8192"], input="",
+                              capture_output=True, text=True, timeout=daemon.PATIENCE_S, check=False)
+        assert "Cipher is (NONE)" in slow.stdout, slow.stdout
     assert shown(server)
 
 
@@ -168,7 +181,7 @@ def test_plain_http_on_the_encrypted_port_and_silence_harm_nobody(serve, watch):
     viewer = watch(server.url("/front/edges"))
     viewer.wait_numbers(1)
     silent = [socket.create_connection(("127.0.0.1", server.api)) for _ in range(4)]
-    assert curl(server, scheme="http").returncode != 0
+    assert http_status(server, scheme="http") == "301"
     for connection in silent:
         connection.settimeout(daemon.PATIENCE_S)
         with connection.makefile("rb") as stream:
@@ -389,6 +402,11 @@ def test_each_role_is_shown_the_cameras_that_it_may_watch(edged, tmp_path):
         seen = curl_as(server, "vera", path)
         assert "plan" not in seen and "safe" not in seen.replace('no \\"safe\\"', ""), path
     assert "/safe/edges" in server.http_get("/v1/status")  # the control socket stays whole
+    for user, all_of_it in (("otto", whole), ("vera", part)):  # each list alone shows the same
+        for page, member, key in (("cameras", "cameras", "name"), ("views", "mounts", "url")):
+            alone = json.loads(curl_as(server, user, f"/v1/{page}"))
+            assert [one[key] for one in alone] == [one[key] for one in all_of_it[member]]
+            assert [set(one) for one in alone] == [set(one) for one in all_of_it[member]]
     # A reload takes effect at once, also for pages that are kept for a moment.
     cameras[0]["views"] = [{**view, "allow": ["operator"]}]
     curl_as(server, "vera", "/v1/status")

@@ -111,7 +111,7 @@ def test_the_link_of_this_start_lets_a_browser_change_things(serve):
     link = link_of(server)
     assert re.fullmatch(rf"http://127\.0\.0\.1:{server.api}/login\?link=[0-9a-f]{{32}}", link)
     reply = browser.ask("GET", path_of(link))
-    assert reply.status == 303 and reply.getheader("Location") == "/"
+    assert reply.status == 303 and reply.getheader("Location") == "./"
     attributes = reply.getheader("Set-Cookie").split("; ")[1:]
     assert sorted(attributes) == ["HttpOnly", "Max-Age=43200", "Path=/", "SameSite=Strict"]
     assert browser.session() == {"user": None, "role": "operator", "can_change": True, "secure": True,
@@ -145,9 +145,11 @@ def test_a_link_is_not_guessed_and_not_told_over_tcp(serve):
 
 @pytest.mark.parametrize("headers", [
     {"Origin": "http://evil.example"}, {"Origin": "null"}, {"Origin": None},
+    {"Origin": None, "Sec-Fetch-Site": None}, {"Origin": None, "Sec-Fetch-Site": "none"},
     {"Origin": "https://127.0.0.1:{port}"}, {"Origin": "http://127.0.0.1"},
     {"Origin": "http://127.0.0.1:{port}.evil.example"}, {"Origin": "http://localhost:{port}"},
     {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"},
+    {"Origin": None, "Sec-Fetch-Site": None}, {"Sec-Fetch-Site": None, "Origin": "http://evil.example"},
     {"Host": "[::1].evil.example", "Origin": "http://[::1].evil.example"},
     {"Host": "evil.example:{port}", "Origin": "http://evil.example:{port}"}])
 def test_pages_of_others_change_nothing_by_the_cookie(shared, headers):
@@ -233,7 +235,7 @@ def test_a_form_logs_in_on_loopback_and_inside_tls(serve, tls):
     viewer = Browser(server)
     reply = viewer.ask("POST", "/v1/login", "user=vera&password=p%61ss",
                        **{"Content-Type": "application/x-www-form-urlencoded"})
-    assert reply.status == 303 and reply.getheader("Location") == "/"
+    assert reply.status == 303 and reply.getheader("Location") == "../"  # of /v1/login
     assert viewer.ask("GET", "/metrics").status == 200 and viewer.may_reload() == 403
     assert edgectl("page", "--socket", server.socket).stdout.strip() == (
         f"{server.scheme}://127.0.0.1:{server.api}/")
@@ -243,6 +245,7 @@ def test_a_form_logs_in_on_loopback_and_inside_tls(serve, tls):
 def test_elsewhere_the_password_is_proved_by_digest_for_the_cookie(serve):
     server = serve({"otto": "operator"}, address="0.0.0.0")
     remote = Browser(server, own_address())
+    assert link_of(server) == server.status()["http"] + "/" and "127.0.0.1" not in link_of(server)
     assert remote.session() == {"user": None, "role": None, "can_change": False, "secure": False,
                                 "way": "prompt"}
     assert remote.ask("POST", "/v1/login", USER).status == 403
@@ -250,16 +253,19 @@ def test_elsewhere_the_password_is_proved_by_digest_for_the_cookie(serve):
     assert asked.status == 401 and asked.getheader("WWW-Authenticate").startswith("Digest ")
     got = subprocess.run(["curl", "-si", "--digest", "-u", "otto:pass", f"http://{remote.netloc}/login"],
                          capture_output=True, text=True, check=True, timeout=daemon.PATIENCE_S).stdout
-    assert "303 See Other" in got and "\nLocation: /" in got
+    assert "303 See Other" in got and "\nLocation: ./" in got
     remote.cookie = re.search(f"Set-Cookie: {remote.name}=([0-9a-f]+)", got)[1]
     assert remote.may_reload() == 200 and remote.may_reload(Origin="http://127.0.0.1") == 403
 
 
-def test_a_cookie_ends_with_its_user_and_password_and_the_oldest_of_17(serve, tmp_path):
+def test_a_cookie_ends_with_its_user_and_password_and_the_idlest_of_17(serve, tmp_path):
     server = serve({"otto": "operator", "vera": "viewer"})
     browsers = [Browser(server) for _ in range(17)]
-    for browser in browsers:
+    for browser in browsers[:16]:
         assert browser.ask("POST", "/v1/login", USER).status == 200
+    browsers[0], browsers[1] = browsers[1], browsers[0]  # the first one, which asks again, and the second
+    assert browsers[1].ask("GET", "/v1/status").status == 200
+    assert browsers[16].ask("POST", "/v1/login", USER).status == 200
     vera = Browser(server)
     vera.ask("POST", "/v1/login", {**USER, "user": "vera"})
     assert browsers[0].ask("GET", "/v1/status").status == 401
@@ -405,3 +411,46 @@ def test_a_file_of_tokens_with_a_mistake_is_refused(tmp_path):
     assert f"{config}:1: error: rtsp.tokens: {tokens}:1: got another SHA-256 than is allowed" in check.stderr
     tokens.chmod(0o644)
     assert "chmod 600" in daemon.run_edged("--check", "--config", config).stderr
+
+
+def test_a_token_needs_no_key_of_the_configuration(serve):
+    """Its file lies beside the configuration, where `edgectl token` puts it."""
+    server = serve()
+    assert "tokens" not in server.config.read_text()
+    reload = ["-X", "POST"]
+
+    def status(token):
+        return http_status(server, *bearer(token), *reload, path="/v1/reload", scheme="http")
+
+    made = edgectl("token", "--config", server.config, "--role", "operator", "ci")
+    token = made.stdout.strip()
+    assert "rtsp = " not in made.stderr and "`edgectl reload`" in made.stderr
+    assert (server.config.parent / "rtsp.tokens").stat().st_mode & 0o7777 == 0o600
+    assert status(token) == "401"  # before it is read
+    server.hang_up()
+    assert status(token) == "200"
+    assert "the users have changed" in server.stderr()
+    renewed = edgectl("token", "--config", server.config, "ci").stdout.strip()
+    server.hang_up()
+    assert (status(token), status(renewed)) == ("401", "200")
+    (server.config.parent / "rtsp.tokens").write_text("ci:operator:0123\n")
+    server.hang_up()
+    server.wait_stderr("error: rtsp.tokens: .*rtsp.tokens:1: got another SHA-256 than is allowed")
+    assert status(renewed) == "200"
+    (server.config.parent / "rtsp.tokens").unlink()
+    server.hang_up()
+    assert status(renewed) == "401"
+
+
+def test_a_file_of_tokens_that_no_key_names_is_checked(tmp_path):
+    config, tokens = tmp_path / "edged.conf", tmp_path / "rtsp.tokens"
+    config.write_text("http = { port = 0; };\n")
+    assert daemon.run_edged("--check", "--config", config).returncode == 0
+    tokens.write_text("ci:viewer:0123\n")
+    tokens.chmod(0o600)
+    check = daemon.run_edged("--check", "--config", config)
+    assert check.returncode == 1
+    assert f"rtsp.tokens: {tokens}:1: got another SHA-256 than is allowed" in check.stderr
+    config.write_text('rtsp = { tokens = "others"; };\n')
+    make_token(tmp_path / "others", "ci")
+    assert daemon.run_edged("--check", "--config", config).returncode == 0

@@ -1,5 +1,6 @@
 """Settings of a running edged: GET and PATCH /v1/config, `edgectl set`, `unset` and `diff`."""
 
+import concurrent.futures
 import functools
 import http.client
 import json
@@ -280,6 +281,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing(shared, case):
 
 def test_what_may_be_said_is_said(shared):
     assert patch(shared, view(gain=500))[1]["allowed"] == "a number from 0.01 to 100 (factor)"
+    assert patch(shared, view(colour="a, allowed: b"))[1]["allowed"].startswith('"#rrggbb", red')
     assert 'did you mean "gain"' in patch(shared, view(gian=1))[1]["detail"]
     assert "front" in patch(shared, {"cameras": {"back": {"fps": 25}}})[1]["allowed"]
     assert ask(shared, "PATCH", "/v1/config", "{}", {"Content-Type": "text/plain"})[0] == 415
@@ -299,8 +301,7 @@ def test_regions_come_and_go_without_losing_a_frame(serve, watch):
         "door": None, "yard": {"polygon": corners, "start": 0.1, "duration_s": 0}}}}})
     assert status == 200 and answer["cost"] == "frame"
     assert list(get(server)["cameras"]["front"]["regions"]) == ["yard"]
-    moving = server.wait_camera("front", lambda c: c["regions"] and c["regions"][0]["moving"])
-    assert moving["regions"][0]["name"] == "yard"
+    server.wait_camera("front", lambda c: [(r["name"], r["moving"]) for r in c["regions"]] == [("yard", True)])
     assert patch(server, {"cameras": {"front": {"regions": None}}})[0] == 200
     assert list(get(server)["cameras"]["front"]["regions"]) == ["door"]
     server.assert_accounted(viewer)
@@ -412,6 +413,102 @@ def test_what_is_kept_lies_over_the_file_until_it_is_unset(serve, tmp_path):
     assert edgectl(server, "diff") == "edged runs as its configuration file says\n"
 
 
+@pytest.fixture
+def on_disk(edged, tmp_path):
+    """Starts one whose disk does as server.disk() says: nothing, "stall", or fail with an errno."""
+    control = tmp_path / "control"
+    control.write_text("")
+    server = edged([daemon.camera("front", views=[dict(v) for v in VIEWS], **SMALL)],
+                   STATE_DIRECTORY=tmp_path / "state", EDGED_DISK_CONTROL=control,
+                   LD_PRELOAD=daemon.BUILD / "tests/fakes/disk/fake_disk.so")
+    server.disk = control.write_text
+    server.stored = tmp_path / "state/settings.conf"
+    yield server
+    server.disk("")
+
+
+def is_kept(server):
+    return {one["key"]: one["kept"] for one in ask(server, "GET", "/v1/config/settings")[1]["settings"]}
+
+
+def test_a_card_that_stalls_is_no_matter_of_viewers(on_disk, watch):
+    server = on_disk
+    viewer = watch(server.url("/front/edges"))
+    viewer.wait_numbers(1)
+    server.disk("stall")
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        asked = pool.submit(patch, server, view(gain=2.5), "?keep=1")
+        wait_for(lambda: get(server)["cameras"]["front"]["views"]["edges"]["gain"] == 2.5)
+        assert is_kept(server) == {f"{EDGES}.gain": "pending"}
+        edgectl(server, "reload")
+        assert is_kept(server) == {f"{EDGES}.gain": "pending"}, "it is kept in memory"
+        status, answer = asked.result(PATIENCE_S)
+    assert (status, answer["kept"], answer["warnings"]) == (202, "pending", [])
+    viewer.wait_after(time.monotonic_ns(), pattern.FPS)
+    server.assert_accounted(viewer)
+    assert not server.stored.exists() and "kept by" not in server.stderr()
+    server.disk("")
+    server.wait_stderr(rf"{EDGES}\.gain kept by .*: 2\.5\n")
+    assert is_kept(server) == {f"{EDGES}.gain": True} and f'"{EDGES}.gain"' in server.stored.read_text()
+    assert patch(server, view(gain=3.5), "?keep=1")[1]["kept"] is True
+    assert '"3.5"' in server.stored.read_text(), "it was said before it was true"
+
+
+def test_a_card_that_never_answers_does_not_hold_up_the_end(on_disk):
+    server = on_disk
+    server.disk("stall")
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        asked = pool.submit(patch, server, view(gain=2.5), "?keep=1")
+        wait_for(lambda: is_kept(server) == {f"{EDGES}.gain": "pending"})
+        server.process.terminate()
+        assert server.process.wait(PATIENCE_S / 4) == 0, "while the card does not answer"
+        status, answer = asked.result(PATIENCE_S)
+    assert status == 503 or answer["kept"] == "pending"
+    assert f"not kept, because {server.stored} is still being written: {EDGES}.gain\n" in server.stderr()
+    assert not server.stored.exists()
+
+
+def test_kept_is_on_the_disk_when_it_is_said(on_disk):
+    server = on_disk
+    for gain in (2.5, 3.5):
+        status, answer = patch(server, view(gain=gain), "?keep=1")
+        assert status == 200 and answer["kept"] is True
+        server.process.kill()
+        server.process.wait()
+        server.start()
+        assert get(server)["cameras"]["front"]["views"]["edges"]["gain"] == gain
+
+
+def test_what_cannot_be_kept_is_said_and_tried_again(on_disk):
+    server = on_disk
+    server.disk("28")
+    told = edgectl(server, "set", "--keep", f"{EDGES}.gain=2.5", status=1)
+    assert f"{EDGES}.gain: 1.0 -> 2.5" in told
+    assert "edgectl: warning: in effect, but cannot be kept: " in told and "No space left on device" in told
+    assert get(server)["cameras"]["front"]["views"]["edges"]["gain"] == 2.5 and not server.stored.exists()
+    server.reload()
+    assert get(server)["cameras"]["front"]["views"]["edges"]["gain"] == 2.5
+    server.disk("")
+    edgectl(server, "set", "--keep", "cameras.front.views.bw.threshold=33")
+    assert set(is_kept(server).values()) == {True} and len(is_kept(server)) == 2
+    assert server.stderr().count("cannot keep settings") == 1
+
+
+def test_an_edged_that_stops_writes_what_is_to_be_kept(on_disk):
+    server = on_disk
+    server.disk("stall")
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        asked = pool.submit(patch, server, view(gain=2.5), "?keep=1")
+        wait_for(lambda: get(server)["cameras"]["front"]["views"]["edges"]["gain"] == 2.5)
+        stopped = pool.submit(server.stop)
+        server.wait_stderr("edged: stopping")
+        server.disk("")
+        stopped.result(PATIENCE_S)
+        status, answer = asked.result(PATIENCE_S)
+    assert (status, answer["kept"]) in ((200, True), (202, "pending"))
+    assert '"2.5"' in server.stored.read_text()
+
+
 def test_the_log_says_who_keeps_what_however_often_others_change_it(serve):
     server, who = serve(), f"uid {os.getuid()}, control socket"
     for turn in range(100):
@@ -420,7 +517,7 @@ def test_the_log_says_who_keeps_what_however_often_others_change_it(serve):
     server.wait_stderr(rf"{EDGES}\.gain kept by {who}: 2\.5\n")
     edgectl(server, "unset", f"{EDGES}.gain")
     server.wait_stderr(rf"{EDGES}\.gain unset by {who}\n")
-    assert 0 < server.stderr().count(f"settings changed by {who}: between two frames: cameras[0].views[0].gain") < 100
+    assert 0 < server.stderr().count(f"settings changed by {who}: between two frames: cameras.front.views.edges.gain") < 100
 
 
 def test_a_kept_text_that_looks_like_libconfig_is_only_a_text(serve):
@@ -453,6 +550,50 @@ def test_a_setting_of_a_view_that_went_is_left_out(serve):
     assert get(server)["cameras"]["front"]["views"]["bw"]["threshold"] == 80
 
 
+def test_a_setting_of_a_region_that_went_from_the_file_brings_no_region_back(serve, tmp_path):
+    door = {"name": "door", "polygon": [[0.0, 0.0], [0.2, 0.0], [0.2, 0.2]]}
+    server = serve(regions=[door, {"name": "all"}])
+    key = "cameras.front.regions"
+    edgectl(server, "set", "--keep", f"{key}.door.threshold=44", f"{key}.all.polygon=0:0,1:0,1:1",
+            f"{key}.yard.polygon=0:0,1:0,1:1")
+    assert set(get(server)["cameras"]["front"]["regions"]) == {"door", "all", "yard"}
+    cameras = server.cameras
+    del cameras[0]["regions"]
+    server.reload(cameras)
+
+    def check_gone():
+        assert set(get(server)["cameras"]["front"]["regions"]) == {"yard"}, "a region that no file had is there"
+        for name in ("door.threshold: kept as 44", "all.polygon: kept as "):
+            server.wait_stderr(rf"{key}\.{name}.*, which does not fit the file any more, going on without")
+
+    check_gone()
+    server.stop()
+    server.start()
+    check_gone()
+    cameras[0]["regions"] = [door]
+    server.reload(cameras)
+    regions = get(server)["cameras"]["front"]["regions"]
+    assert set(regions) == {"door", "yard"} and regions["door"]["threshold"] == 44
+    edgectl(server, "unset", f"{key}.all.polygon")
+    server.reload([{**cameras[0], "regions": [door, {"name": "all"}]}])
+    assert "polygon" not in get(server)["cameras"]["front"]["regions"]["all"]
+
+
+def test_settings_of_a_version_that_did_not_remember_regions_bring_none_back(serve, tmp_path):
+    """It wrote no `file` for a key that the file left out."""
+    server = serve()
+    key = "cameras.front.regions.door"
+    server.stop()
+    (tmp_path / "state/settings.conf").write_text(
+        f'config = "{server.config}"; settings = (\n'
+        f'{{ key = "{key}.polygon"; value = "( [ 0.0, 0.0 ], [ 1.0, 0.0 ], [ 1.0, 1.0 ] )"; }},\n'
+        f'{{ key = "{key}.threshold"; value = "44"; file = "25"; }} );\n')
+    server.start()
+    assert get(server)["cameras"]["front"]["regions"] == {}
+    for name in ("polygon", "threshold"):
+        server.wait_stderr(rf"{key}\.{name}: kept as .*, which does not fit the file any more, going on without")
+
+
 @pytest.mark.parametrize("text", ["settings = (", "config = 1;", "  @include \"/etc/passwd\"\n",
                                   "config = \"x\"; settings = ( 1 );", "\0", "config = \"x\";"])
 def test_a_broken_settings_file_is_set_aside(serve, tmp_path, text):
@@ -465,6 +606,15 @@ def test_a_broken_settings_file_is_set_aside(serve, tmp_path, text):
     assert (tmp_path / "state/settings.conf.broken").read_text() == text
     edgectl(server, "set", "--keep", f"{EDGES}.gain=2.5")
     wait_for(stored.exists)
+
+
+@pytest.mark.parametrize(("put", "name"), [
+    (lambda path: path.symlink_to("/etc/hostname"), "a link"), (lambda path: path.mkdir(), "a folder")])
+def test_a_settings_file_that_is_a_link_or_a_folder_is_named(serve, tmp_path, put, name):
+    (tmp_path / "state").mkdir()
+    put(tmp_path / "state/settings.conf")
+    server = serve()
+    server.wait_stderr(rf"settings\.conf: warning: it is {name}, allowed: a regular file, set aside as ")
 
 
 def test_settings_of_another_configuration_are_left_alone(serve, tmp_path):
@@ -510,4 +660,4 @@ def test_only_operators_may_ask_and_secrets_are_hidden(edged, tmp_path):
     assert curl("anna", *change, kept)[1] == "200"
     assert curl("anna", *change, json.dumps({"cameras": {"front": {"pipeline": "x"}}}))[1] == "403"
     assert get(server)["cameras"]["front"]["views"]["edges"]["gain"] == 2.0
-    assert "settings changed by otto, 127.0.0.1: between two frames: cameras[0].views[0].gain" in server.stderr()
+    assert "settings changed by otto, 127.0.0.1: between two frames: cameras.front.views.edges.gain" in server.stderr()

@@ -6,6 +6,7 @@ import numpy as np
 import daemon
 import pattern
 from test_frames import PSNR_MIN_DB
+from test_live_config import patch, view
 
 SIZE = (640, 360)
 SMALL = {"width": SIZE[0], "height": SIZE[1]}
@@ -77,6 +78,24 @@ def test_a_mask_that_is_missing_at_a_reload_changes_nothing(edged, watch, tmp_pa
                        r"file or directory; allowed: a \.pgm or \.png")
     assert server.camera()["process"]["pid"] == pid
     assert_masked(watch(server.url("/front/edges"), size=SIZE, keep_every=5), limit)
+
+
+def test_a_view_that_a_change_builds_after_its_mask_has_gone_is_black_until_a_reload(edged, watch, tmp_path):
+    """A change looks at no file: it is not refused for one that another key names, and shows nothing more."""
+    limit = draw_mask(tmp_path / "mask.png", (4, 8))
+    server = edged([masked_camera(tmp_path / "mask.png", gain=0.5)])
+    viewer = watch(server.url("/front/edges"), size=SIZE)
+    viewer.wait_numbers(pattern.FPS)
+    (tmp_path / "mask.png").rename(tmp_path / "away")
+    status, answer = patch(server, view(gain=1.0))
+    assert (status, [change["key"] for change in answer["changed"]]) == (200, ["cameras.front.views.edges.gain"])
+    server.wait_stderr('view "edges": cannot read its mask: .*/mask.png: No such file or directory')
+    black = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
+    assert max(picture.max() for picture in black.camera_pictures(5)) <= CODED
+    (tmp_path / "away").rename(tmp_path / "mask.png")
+    server.reload([masked_camera(tmp_path / "mask.png", gain=1.0)])
+    assert_masked(watch(server.url("/front/edges"), size=SIZE, keep_every=5), limit)
+    assert viewer.watching
 
 
 def test_a_mask_that_breaks_off_leaves_the_view_black_and_is_told_of_once(edged, watch, tmp_path):

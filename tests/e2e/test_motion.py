@@ -1,7 +1,10 @@
 """Motion in the street clip, from the camera process to somebody who listens, with no viewer."""
 
+import itertools
 import json
 import subprocess
+
+import pytest
 
 import daemon
 
@@ -25,7 +28,8 @@ def test_who_walks_in_the_street_is_heard_of_with_nobody_watching(edged):
         stdout=subprocess.PIPE, env=daemon.environment())
     try:
         # Under way, or as it comes; and its end.
-        events = [json.loads(listener.stdout.readline()) for _ in range(2)]
+        told = map(json.loads, listener.stdout)
+        events = list(itertools.islice((one for one in told if one["event"].startswith("motion_")), 2))
     finally:
         listener.kill()
         listener.wait()
@@ -42,6 +46,29 @@ def test_who_walks_in_the_street_is_heard_of_with_nobody_watching(edged):
     assert path["name"] == "path" and path["events"] >= 1
     assert grass["name"] == "grass" and grass["events"] == 0
     assert server.status()["viewers"] == 0
+
+
+def mirrored(regions):
+    return [{**region, "polygon": [[round(1 - x, 4), y] for x, y in region["polygon"]]} for region in regions]
+
+
+@pytest.mark.parametrize("memory, flip, regions", [
+    ("auto", "none", REGIONS),
+    ("managed", "none", REGIONS),
+    ("auto", "horizontal", mirrored(REGIONS)),  # which lies in the GPU's own memory
+])
+def test_the_gpu_makes_what_is_measured_with_nobody_watching(board, memory, flip, regions):
+    server = board("orin-nano", [street(regions=regions, flip=flip)], settings={"memory": memory})
+    camera = server.wait_camera("front", lambda c: c["regions"] and c["regions"][0]["events"] >= 1)
+    assert camera["backend"] == "CUDA sm_87" and camera["gpu_faults"] == 0
+    assert [region["events"] for region in camera["regions"] if region["name"] == "grass"] == [0]
+    assert server.status()["viewers"] == 0
+
+
+def test_motion_is_measured_on_after_a_fault_of_the_gpu(board):
+    server = board("orin-nano", [street(regions=REGIONS)], "illegal=cells:3")
+    camera = server.wait_camera("front", lambda c: c["regions"] and c["regions"][0]["events"] >= 1)
+    assert camera["gpu_faults"] >= 1
 
 
 def test_a_region_whose_mask_is_missing_costs_no_stream(edged, watch):

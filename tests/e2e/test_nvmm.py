@@ -19,17 +19,18 @@ OVERLAY = {"name": "marked", "view": "overlay", "codec": "h265"}
 
 @pytest.fixture
 def jetson(board, elements, tmp_path):
-    """Starts a daemon on an AGX Orin: library are the options of tests/fakes/nvmm, options those of
+    """Starts a daemon on an AGX Orin or another board: library are the options of tests/fakes/nvmm, options those of
     tests/fakes/jetson."""
 
-    def start(views=(EDGES,), library="", options="", source="pattern", keys=(), **extra):
+    def start(views=(EDGES,), library="", options="", source="pattern", keys=(), name="agx-orin",
+              gpu=None, **extra):
         keys = {"width": SIZE[0], "height": SIZE[1], **dict(keys)}
         camera = daemon.camera(source=source, views=[dict(view) for view in views], **keys)
         return board(
-            "agx-orin", [camera], libraries=(daemon.FAKE_CUDA, daemon.FAKE_NVMM),
+            gpu or name, [camera], libraries=(daemon.FAKE_CUDA, daemon.FAKE_NVMM),
             EDGED_FAKE_NVMM=f"report={tmp_path / 'library.txt'},{library}",
             FAKE_JETSON=f"report={tmp_path / 'elements.txt'},{options}",
-            **elements("jetson"), **daemon.on_board("agx-orin"), **extra,
+            **{**elements("jetson"), **daemon.on_board(name), **extra},
         )
 
     return start
@@ -53,7 +54,7 @@ def numbers(path):
     return found
 
 
-@pytest.mark.parametrize("release", ["jetpack=5", "jetpack=6"])
+@pytest.mark.parametrize("release", ["jetpack=5", "jetpack=6", "jetpack=7"])
 def test_pictures_go_from_the_gpu_into_the_encoder_and_nobody_copies_them(
         jetson, watch, tmp_path, release):
     server = jetson(views=(EDGES, OVERLAY), library=release, DISPLAY=":10.0")
@@ -93,15 +94,16 @@ def test_pictures_go_from_the_gpu_into_the_encoder_and_nobody_copies_them(
      "-> registered -> CUDA sm_87 -> nvv4l2h264enc, ",
      {"nvmm-copy": 1, "vic-transform": 2}),
     ("", "refuse-import",
-     "pictures in nvmm memory: nvv4l2h264enc by descriptor: Failed to process frame., "
-     "using nvv4l2h264enc by transform",
+     "encoder nvv4l2h264enc by descriptor failed its trial after [0-9]+ ms: "
+     "Failed to process frame., using nvv4l2h264enc by transform",
      "-> CUDA sm_87 -> nvmm -> nvv4l2h264enc, ", {"vic-transform": 1}),
     ("", "no-import",
-     "pictures in nvmm memory: nvv4l2h264enc by descriptor: could not set property "
+     "encoder nvv4l2h264enc by descriptor failed its trial after [0-9]+ ms: could not set property "
      '"output-io-mode"',
      "-> CUDA sm_87 -> nvmm -> nvv4l2h264enc, ", {"vic-transform": 1}),
     ("", "refuse",
-     "nvv4l2h264enc by transform: Failed to process frame., using x264enc",
+     "encoder nvv4l2h264enc by transform failed its trial after [0-9]+ ms: "
+     "Failed to process frame., using x264enc",
      "-> CUDA sm_87 -> nvmm -> x264enc, ", {}),
 ])
 def test_what_does_not_work_has_a_name_and_its_copies_are_counted(
@@ -114,7 +116,7 @@ def test_what_does_not_work_has_a_name_and_its_copies_are_counted(
     camera = server.wait_camera(
         "front", lambda c: all(c["copies"][kind]["total"] > 20 for kind in copies))
     assert_pictures_match(viewer, "edges", SIZE)
-    server.wait_stderr(re.escape(told))
+    server.wait_stderr(told)
     assert path in camera["path"]
     totals = {kind: copy["total"] for kind, copy in camera["copies"].items() if copy["total"]}
     pictures = min(totals.values(), default=0)
@@ -130,6 +132,48 @@ def test_an_encoder_has_to_make_key_frames_when_it_is_told_to(jetson, watch, opt
     viewer.wait_frames(60)
     assert server.mount()["encoder"] == encoder
     assert server.camera()["process"]["restarts"] == 0
+    trials = {trial["encoder"]: trial["reason"] for trial in server.camera()["encoder_trials"]}
+    if options == "no-idr":
+        assert trials["nvv4l2h264enc by transform"] == "makes no key frame when it is told to"
+    else:
+        assert "output-io-mode" in trials["nvv4l2h264enc by descriptor"]
+
+
+def test_thors_codecs_are_told_which_way_to_take(jetson, watch):
+    """They would ask modprobe, which finds nothing in the service."""
+    server = jetson(options="thor", name="agx-thor", gpu="thor")
+    watch(server.url("/front/edges"), size=SIZE, keep_every=5).wait_frames(30)
+    assert server.mount()["encoder"] == "nvv4l2h264enc"
+    server.wait_camera("front", lambda c: "nvmm -> nvv4l2h264enc" in c["path"])
+
+
+def test_a_list_of_plugins_made_when_nothing_was_found_is_made_anew(jetson, watch, elements, tmp_path):
+    registry = {**elements("jetson"), "GST_REGISTRY": tmp_path / "registry"}
+    subprocess.run(["gst-inspect-1.0", "--exists", "fakesink"], check=True, capture_output=True,
+                   timeout=daemon.PATIENCE_S,
+                   env=daemon.environment(FAKE_JETSON="nothing", **registry))
+    server = jetson(GST_REGISTRY=registry["GST_REGISTRY"])
+    watch(server.url("/front/edges"), size=SIZE, keep_every=5).wait_frames(30)
+    assert server.mount()["encoder"] == "nvv4l2h264enc"
+    assert "list of plugins lacked nvv4l2h264enc, it has it now" in server.stderr()
+
+
+def test_encoders_that_were_passed_over_are_told_with_reason_and_time(jetson, watch):
+    """Once in the log, however many views there are; in status; by edgectl."""
+    server = jetson(views=(EDGES, {"name": "gray", "view": "gray"}), options="refuse")
+    for view in "edges", "gray":
+        watch(server.url(f"/front/{view}"), size=SIZE, keep_every=5).wait_frames(5)
+    trials = {trial["encoder"]: trial for trial in server.camera()["encoder_trials"]}
+    # The last one before the GPU was found, from system memory.
+    assert set(trials) == {"nvv4l2h264enc by descriptor", "nvv4l2h264enc by transform",
+                           "nvv4l2h264enc"}
+    for trial in trials.values():
+        assert trial["reason"] == "Failed to process frame." and 0 < trial["took_ms"] < 8000
+    log = server.stderr()
+    assert log.count("encoder nvv4l2h264enc by descriptor failed its trial after ") == 1
+    told = subprocess.run([daemon.EDGECTL, "status", "--config", server.config], check=True,
+                          capture_output=True, text=True, timeout=daemon.PATIENCE_S).stdout
+    assert "front: encoder nvv4l2h264enc by transform failed its trial after " in told
 
 
 def test_without_surfaces_for_slates_the_encoder_is_made_once(jetson, watch):
@@ -164,13 +208,6 @@ def test_without_the_library_memory_is_registered_and_auto_says_so(board, watch)
     wait_live(server)
     assert_pictures_match(viewer, "edges", SIZE)
     server.wait_stderr("nvmm memory: libnvbufsurface.so.1.0.0: cannot open .*, using registered memory")
-
-
-def test_a_jetson_without_an_encoder_is_not_asked_for_nvmm(board):
-    camera = daemon.camera(width=SIZE[0], height=SIZE[1])
-    server = board("orin-nano", [camera], **daemon.on_board("orin-nano"))
-    wait_live(server)
-    assert "nvmm" not in server.stderr()
 
 
 @pytest.fixture
@@ -218,13 +255,29 @@ def test_from_sensor_to_encoder_nobody_copies_a_picture(
     assert library["NvBufSurfaceSyncForCpu"] < found["imported"]
 
 
+def test_without_an_encoder_a_sensors_pictures_are_read_where_they_are(jetson, watch, bars):
+    """By the GPU, and by x264enc; an Orin Nano has no encoder of its own."""
+    views = ({"name": "plain", "view": "camera"}, EDGES)
+    server = jetson(views=views, source="argus", name="orin-nano")
+    assert "Argus NV12 320x240@30 -> nvmm -> " in wait_live(server)["path"]
+    plain, edges = (watch(server.url(f"/front/{view}"), keep_every=1) for view in ("plain", "edges"))
+    for view in views:
+        mount = server.wait_mount(f"/front/{view['name']}", lambda mount: mount["encoded"] > 60)
+        assert mount["encoder"] == "x264enc"
+    assert_shows(plain, bars)
+    assert_shows(edges, pattern.limited_range(pattern.sobel_magnitude(bars)))
+    camera = server.camera()
+    assert not any(copy["total"] for copy in camera["copies"].values())
+    assert "this board has no such hardware" in {t["reason"] for t in camera["encoder_trials"]}
+    assert camera["process"]["restarts"] == 0
+
+
 def test_regions_are_watched_in_the_cameras_surfaces(jetson, watch, bars):
-    # The corner with the noise moves always, the rest never.
-    corners = {"noise": [[0.8, 0.8], [1.0, 0.8], [1.0, 1.0], [0.8, 1.0]],
+    corners = {"corner": [[0.8, 0.8], [1.0, 0.8], [1.0, 1.0], [0.8, 1.0]],
                "bars": [[0.0, 0.0], [1.0, 0.0], [1.0, 0.5], [0.0, 0.5]]}
     regions = [{"name": name, "start": 0.01, "polygon": polygon}
                for name, polygon in corners.items()]
-    server = jetson(source="argus", keys={"regions": regions})
+    server = jetson(source="argus", options="mover", keys={"regions": regions})
     viewer = watch(server.url("/front/edges"), keep_every=1)
     camera = server.wait_camera("front", lambda c: len(c["regions"]) == 2 and daemon.is_moving(c))
     assert camera["regions"][1]["share"] == 0

@@ -20,6 +20,7 @@ def test_a_picture_of_odd_size_is_streamed_without_its_last_row_and_column(edged
     views = [{"name": "edges", "view": "edges", "codec": codec}, {"name": "plain", "view": "camera"}]
     server = edged([daemon.camera(views=views, **ODD)])
     for view in views:
+        server.wait_mount(f"/front/{view['name']}", lambda mount: mount["width"] == 320)
         luma, _, _ = list(grab(server.url(f"/front/{view['name']}"), (320, 240), 15))[-1]
         bars = luma[10:140].astype(int)  # all rows of the bars are alike, if none is read from elsewhere
         assert np.ptp(bars) > 60 and np.abs(bars - bars[65]).max() < 40

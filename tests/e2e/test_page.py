@@ -1,5 +1,6 @@
 """The page as a browser fetches it; what it does in one is shown by tests/browser."""
 
+import gzip
 import re
 import urllib.error
 import urllib.request
@@ -36,13 +37,24 @@ def test_the_page_is_small_and_comes_from_here_alone(base):
     while wanted:
         path = wanted.pop()
         text = files[path] = fetch(base + path, Accept="text/html")[1]
-        found = re.findall(r"""(?:src|href)="(/[\w./]+)"|from "\.(/[\w.]+)";""", text)
-        wanted += [name for root, beside in found for name in [root or f"/page{beside}"]
+        # Relative, so that the page may stand below a path of another server.
+        found = re.findall(r"""(?:src|href)="(page/[\w./]+)"|from "\.(/[\w.]+)";""", text)
+        wanted += [name for root, beside in found for name in [f"/{root}" if root else f"/page{beside}"]
                    if name not in files and name not in wanted]
         # The name of SVG's elements is no address that is fetched.
         assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text), path
+        assert not re.search(r"""["'`]/(v1|page|snapshot|stream|login)\b""", text), path
     assert {"/page/app.js", "/page/video.js", "/page/style.css"} <= set(files)
     assert sum(map(len, files.values())) < 100 * 1024
+
+
+def test_a_file_comes_packed_to_who_unpacks_it(base):
+    plain, text = fetch(base + "/page/video.js")
+    with urllib.request.urlopen(urllib.request.Request(base + "/page/video.js", headers={"Accept-Encoding": "gzip"})) as reply:
+        packed = reply.read()
+        assert reply.headers["Content-Encoding"] == "gzip" and reply.headers["Vary"] == "Accept-Encoding"
+        assert reply.headers["ETag"] != plain["ETag"] and plain["Content-Encoding"] is None
+    assert gzip.decompress(packed).decode() == text and len(packed) < len(text) / 2
 
 
 def test_a_file_that_is_known_is_not_sent_again(base):

@@ -1,5 +1,8 @@
 """What is private is black for every viewer, moves nothing, and changes between two frames."""
 
+import json
+import subprocess
+
 import numpy as np
 import pytest
 
@@ -8,9 +11,10 @@ import pattern
 from ports import free_port
 from test_frames import PSNR_MIN_DB
 from test_label import box_size, dots, DRAWN, read, TEXT
-from test_live_config import patch
+from test_live_config import get, patch
 from test_nvmm import jetson, wait_live, wait_path  # noqa: F401
 from test_snapshot import snapshot
+from test_users import make_file, PASSWORDS
 
 SIZE = (640, 360)
 SMALL = {"width": SIZE[0], "height": SIZE[1]}
@@ -203,3 +207,158 @@ def test_surfaces_that_cannot_be_hidden_stop_the_pictures_and_are_done_without(j
     wait_path(server, "Argus NV12 320x240@30 -> registered -> ")
     for picture in viewer.camera_pictures(60):
         assert picture[40:176, 68:252].max() <= CODED
+
+
+# Who may show what the file hides
+# ---------------------------------------------------------------------
+
+WINDOW = polygon(LEFT)["polygon"]
+TINY = [[0.0, 0.0], [0.01, 0.0], [0.01, 0.01]]
+HIDDEN = {"name": "window", "polygon": WINDOW}
+
+
+def front(**keys):
+    return {"cameras": {"front": keys}}
+
+
+def part(name, value):
+    return front(privacy={name: value})
+
+
+def shown_as(name, **keys):
+    return front(views={name: keys})
+
+
+@pytest.fixture
+def guarded(edged, tmp_path):
+    """guarded(views, **camera): an edged whose users anna (admin) and otto (operator) send patches by
+    TCP: server.change("otto", {…}) is the status of HTTP and the answer."""
+
+    def start(views=("edges",), **keys):
+        users, port = make_file(tmp_path), free_port()
+        settings = {"rtsp": {"users": str(users)}, "http": {"port": port}}
+        server = edged([daemon.camera(**{**SMALL, "views": views, **keys})], settings=settings,
+                       STATE_DIRECTORY=tmp_path)
+
+        def change(user, body, query=""):
+            result = subprocess.run(
+                ["curl", "-q", "-sS", "--noproxy", "*", "--digest", "-u", f"{user}:{PASSWORDS[user]}",
+                 "-w", "\n%{http_code}", f"http://127.0.0.1:{port}/v1/config{query}", "-X", "PATCH",
+                 "-H", "Content-Type: application/json", "-d", json.dumps(body)],
+                capture_output=True, text=True, check=True, timeout=daemon.PATIENCE_S)
+            text, status = result.stdout.rsplit("\n", 1)
+            return int(status), json.loads(text)
+
+        server.change = change
+        return server
+
+    return start
+
+
+@pytest.mark.parametrize("change", [
+    part("window", None), part("window", {"polygon": TINY}),
+    front(flip="rotate-180"), front(flip="horizontal"), front(width=320), front(height=240), front(fps=15),
+    {"cameras": {"front": {"privacy": {"more": {"polygon": TINY}, "window": None}}}},
+], ids=json.dumps)
+def test_an_operator_uncovers_nothing_that_the_file_hides(guarded, change):
+    server = guarded(privacy=[HIDDEN])
+    before = get(server)
+    for query in ("", "?keep=1", "?dry_run=1"):
+        status, answer = server.change("otto", change, query)
+        assert status == 403 and "only an administrator" in answer["error"], answer
+        assert "cameras.front.privacy" in answer["error"]  # where parts may be added
+    assert get(server) == before
+    assert server.change("anna", change)[0] == 200
+
+
+def test_an_operator_adds_private_parts_and_removes_those_again(guarded):
+    server = guarded(privacy=[HIDDEN])
+    names = lambda: set(get(server)["cameras"]["front"]["privacy"])
+    assert server.change("otto", part("more", {"polygon": TINY}))[0] == 200
+    assert server.change("otto", part("more", {"polygon": WINDOW}))[0] == 200
+    assert names() == {"window", "more"}
+    assert server.change("otto", part("window", {"polygon": WINDOW}))[0] == 200  # as it is
+    assert server.change("otto", part("more", None))[0] == 200
+    assert names() == {"window"}
+    assert server.change("otto", part("more", {"polygon": TINY}))[0] == 200
+    assert server.change("otto", front(privacy=None))[0] == 200
+    assert names() == {"window"}
+
+
+def test_without_private_parts_in_the_file_an_operator_turns_the_picture(guarded):
+    server = guarded()
+    assert server.change("otto", part("more", {"polygon": TINY}))[0] == 200
+    assert server.change("otto", front(flip="rotate-180"))[0] == 200
+
+
+def test_a_kept_setting_that_uncovers_is_put_aside_unless_an_administrator_kept_it(guarded, tmp_path):
+    server = guarded(privacy=[HIDDEN])
+    # As the version before wrote it, which did not say who kept what.
+    (tmp_path / "settings.conf").write_text(f'''config = "{server.config.resolve()}";
+settings = (
+  {{ key = "cameras.front.privacy.window"; }},
+  {{ key = "cameras.front.flip"; value = "\\"rotate-180\\""; file = "\\"none\\""; }},
+  {{ key = "cameras.front.views.edges.gain"; value = "2.0"; file = "1.0"; }}
+);
+''')
+    server.reload()
+    for key in ("cameras.front.privacy.window", "cameras.front.flip"):
+        assert f"{key}: kept as" in server.stderr()
+    assert "which may show what the file's privacy hides, going on without" in server.stderr()
+    running = get(server)["cameras"]["front"]
+    assert set(running["privacy"]) == {"window"} and running["flip"] == "none"
+    assert running["views"]["edges"]["gain"] == 2.0
+
+    assert server.change("anna", part("window", None), "?keep=1")[0] == 200
+    daemon.wait_for(lambda: "kept by anna" in server.stderr())
+    assert server.change("otto", part("window", None), "?keep=1")[0] == 200  # as it is
+    daemon.wait_for(lambda: "admin" in (tmp_path / "settings.conf").read_text())
+    server.reload()
+    assert get(server)["cameras"]["front"]["privacy"] == {}
+
+
+@pytest.mark.parametrize(("to", "shows"), [
+    ({"view": "camera"}, True), ({"view": "gray"}, True), ({"view": "overlay"}, True),
+    ({"view": "motion"}, True), ({"view": "split"}, True),
+    ({"view": "custom", "stages": ["gray"]}, True), ({"view": "custom", "stages": ["blur3", "open"]}, True),
+    ({"view": "custom", "stages": ["gray", "threshold"]}, True),
+    ({"view": "custom", "stages": ["canny", "mark"]}, True),
+    ({"view": "gray", "polygon": TINY}, True),
+    ({"view": "binary"}, False), ({"view": "canny"}, False), ({"view": "direction"}, False),
+    ({"view": "custom", "stages": ["blur3", "sobel", "threshold"]}, False),
+], ids=json.dumps)
+def test_a_view_shows_the_cameras_picture_only_by_a_role_that_may_watch_it(guarded, to, shows):
+    server = guarded(views=[{"name": "edges", "view": "edges", "left": "camera", "right": "canny"}])
+    assert server.change("otto", shown_as("edges", **to))[0] == (403 if shows else 200)
+    assert server.change("anna", shown_as("edges", **to))[0] == 200
+
+
+def test_who_may_watch_the_cameras_picture_may_have_another_view_show_it(guarded):
+    raw = {"name": "raw", "view": "camera", "allow": ["operator"]}
+    secret = {"name": "secret", "view": "edges", "allow": ["admin"]}
+    both = {"name": "both", "view": "canny", "left": "secret", "right": "edges"}
+    server = guarded(views=["edges", raw, secret, both])
+    assert server.change("otto", shown_as("edges", view="camera"))[0] == 200
+    assert server.change("otto", shown_as("raw", view="edges"))[0] == 200
+    assert server.change("otto", shown_as("raw", view="camera"))[0] == 200, "what the file says"
+    assert server.change("otto", shown_as("both", view="split"))[0] == 403, "it shows secret"
+
+
+def test_a_view_that_goes_back_to_the_files_kind_shows_no_other_part_of_the_picture(guarded):
+    server = guarded(views=[{"name": "door", "view": "gray", "polygon": WINDOW}])
+    assert server.change("otto", shown_as("door", view="edges"))[0] == 200
+    assert server.change("otto", shown_as("door", polygon=TINY))[0] == 200
+    for view in ("gray", None):
+        status, answer = server.change("otto", shown_as("door", view=view))
+        assert status == 403 and "the camera's own picture" in answer["error"], answer
+    assert server.change("otto", shown_as("door", view=None, polygon=None))[0] == 200, "what the file says"
+
+
+def test_an_operator_moves_no_picture_back_under_parts_that_an_administrator_moved(guarded):
+    server = guarded(privacy=[HIDDEN])
+    moved = front(flip="rotate-180", privacy={"window": {"polygon": TINY}})
+    assert server.change("anna", moved)[0] == 200
+    for change in (front(flip=None), front(flip="none"), part("window", {"polygon": None}), front(privacy=None)):
+        status, answer = server.change("otto", change)
+        assert status == 403 and "only an administrator" in answer["error"], (change, answer)
+    assert server.change("anna", front(flip=None, privacy=None))[0] == 200

@@ -1,7 +1,10 @@
 """Recording by the real programs: what is in clips, and what goes on without them."""
 
+import contextlib
+import errno
 import json
 import os
+import pathlib
 import random
 import re
 import signal
@@ -11,10 +14,11 @@ import time
 import pytest
 
 import daemon
+import fake_recorder
 import pattern
 from recorded import (
-    KEY_S, SIZE, Events, FrameClock, arm, ask, clip_files, clips_of, edgectl, move, numbers_in, picture_lengths,
-    recorded, recorder_of, settings, start_recorder, wait_clips,
+    KEY_S, SIZE, VIEWS, Events, FrameClock, arm, ask, clip_files, clips_of, edgectl, move, numbers_in, picture_lengths,
+    read_line, recorded, recorder_of, settings, start_recorder, wait_clips,
 )
 
 BEFORE_S, AFTER_S = 3.0, 2.0
@@ -74,9 +78,9 @@ def test_a_signal_from_outside_starts_prolongs_and_stops_a_clip(edged, tmp_path)
     first = signal_it(duration_s=1)
     assert first == {"id": 1, "url": "/v1/clips/1.mp4"}
     assert signal_it(record=True, duration_s=600) == first
-    file = daemon.wait_for(lambda: clip_files(tmp_path, ".part"), explain=server.stderr)
+    file = daemon.wait_for(lambda: clip_files(tmp_path, ".mp4.part"), explain=server.stderr)
     daemon.wait_for(lambda: clips_of(server)[0]["duration"] > 3, explain=server.stderr)
-    assert clip_files(tmp_path, ".part") == file  # a second alone would be over
+    assert clip_files(tmp_path, ".mp4.part") == file  # a second alone would be over
     assert signal_it(record=False) == first
     wait_clips(server, tmp_path, 1)
     clip, = clips_of(server)
@@ -87,11 +91,71 @@ def test_a_signal_from_outside_starts_prolongs_and_stops_a_clip(edged, tmp_path)
     assert ask(server, "POST", "/v1/cameras/none/record", {}, status=404)
 
 
+def test_a_signal_from_outside_makes_a_clip_where_nothing_else_is_recorded(edged, tmp_path):
+    """It begins with a key frame, ends when asked to, is told of, and the view is not computed afterwards."""
+    server = live(edged([recorded("off")], settings=settings(tmp_path)))
+
+    def signal_it(**body):
+        return ask(server, "POST", "/v1/cameras/front/record", body)
+
+    assert signal_it(record=False) == {"id": None, "url": None}
+    with Events(server) as events:
+        assert events.next("camera_state")["live"]
+        for number in (1, 2):
+            assert signal_it(duration_s=60) == {"id": number, "url": f"/v1/clips/{number}.mp4"}
+            assert signal_it(duration_s=600)["id"] == number  # prolongs it
+            daemon.wait_for(lambda: clips_of(server)[0]["duration"] > 2, explain=server.stderr)
+            assert signal_it(record=False)["id"] == number
+            told, (clip, *_) = events.next("clip_ended"), clips_of(server)
+            told["event"], told["picture"] = clip["event"], clip["picture"]  # its picture may come later
+            assert {name: told[name] for name in clip} == clip
+            assert clip["id"] == number and clip["triggered"] and not clip["regions"] and not clip["open"]
+            wait_clips(server, tmp_path, number)
+
+    def rests():
+        before, frames = server.mount("/front/plain")["encoded"], server.camera()["frames"]
+        server.wait_camera("front", lambda camera: camera["frames"] > frames + 2 * pattern.FPS)  # both are told once a second
+        return server.mount("/front/plain")["encoded"] == before
+
+    daemon.wait_for(rests)
+    for file in clip_files(tmp_path):
+        numbers = numbers_in(file)
+        assert len(numbers) > 30 and None not in numbers
+    # The recorder has ended: to begin takes longer than this clip, which is no shorter for that.
+    assert signal_it(duration_s=1)["id"] == 3
+    wait_clips(server, tmp_path, 3)
+    assert clips_of(server)[0]["duration"] > 0.5
+
+
+def test_a_signal_from_outside_is_told_why_there_is_no_clip(edged, tmp_path):
+    (tmp_path / "clips").write_text("no folder")
+    server = live(edged([recorded("off")], settings=settings(tmp_path)))
+    told = ask(server, "POST", "/v1/cameras/front/record", {}, status=503)
+    assert "clips" in told["detail"]
+
+
+def test_a_jpeg_that_the_link_loses_costs_no_later_clip_its_picture(edged, tmp_path):
+    server = live(edged([recorded(before_s=1.0)], settings=settings(tmp_path),
+                        EDGED_CAMERA_PROGRAM=pathlib.Path(__file__).with_name("lossy_link.py"),
+                        LOSSY_LINK_CAMERA=daemon.BUILD / "edged-camera"))
+    for count in (1, 2, 3):
+        ask(server, "POST", "/v1/cameras/front/record", {"duration_s": 4})
+        wait_clips(server, tmp_path, count)
+    assert server.stderr().count("lossy_link: lost a JPEG\n") == 1
+    for clip in clip_files(tmp_path)[1:]:
+        daemon.wait_for(clip.with_suffix(".jpg").exists, explain=server.stderr)
+
+
 def test_status_and_metrics_show_the_recorder_and_what_is_recorded(edged, tmp_path):
     server = live(edged([recorded("always", max_clip_s=10)], settings=settings(tmp_path)))
     status = daemon.wait_for(
         lambda: server.status()["recorder"].get("clip_bytes", 0) > 0 and server.status(), explain=server.stderr)
     assert status["recorder"]["state"] == "ready" and status["recorder"]["open_clips"] == 1
+    storage = status["storage"]
+    assert storage["free_bytes"] > 10**6 and storage["kept_bytes"] == storage["lost_clips"] == 0
+    # A sync each 4.5 s at least, of 86,400 s, and as many bytes as were written since the start.
+    assert storage["syncs_per_day"] > 10_000 and storage["written_bytes_per_day"] > status["recorder"]["written_bytes"]
+    assert 0 <= storage["days"] < 1
     assert {mount["view"]: mount["recorded"] for mount in status["mounts"]} == {"edges": "off", "plain": "always"}
     shown = edgectl(server, "status")
     assert re.search(r"^recorder: ready, \d+ clips and 1 being written, [\d.]+.[kM]?B, [\d.]+.GB free$", shown, re.M)
@@ -105,8 +169,8 @@ def test_an_event_names_its_clip_to_programs(edged, tmp_path):
     server = live(edged([recorded(before_s=1.0, after_s=1.0)], settings=settings(tmp_path)))
     server.wait_mount("/front/plain", lambda mount: mount["encoded"] >= 60)
     told = tmp_path / "told"
-    with subprocess.Popen([daemon.EDGECTL, "watch", "--json", "--socket", server.socket, "--exec", "sh", "-c",
-                           f'echo "$EDGED_EVENT $EDGED_CLIP" >> {told}'],
+    with subprocess.Popen([daemon.EDGECTL, "watch", "--json", "--region", "door", "--socket", server.socket,
+                           "--exec", "sh", "-c", f'echo "$EDGED_EVENT $EDGED_CLIP" >> {told}'],
                           stdout=subprocess.PIPE, env=daemon.environment(), text=True) as watching:
         arm(server, True)
         started = json.loads(watching.stdout.readline())
@@ -154,18 +218,20 @@ def test_a_recorded_view_is_encoded_without_viewers_and_is_none_itself(edged, tm
 def test_a_camera_process_that_is_killed_is_a_gap_in_the_clip(edged, tmp_path):
     server = live(edged([recorded("always")], settings=settings(tmp_path)))
     server.wait_mount("/front/plain", lambda mount: mount["encoded"] >= 90)
-    pid, before = server.camera()["process"]["pid"], server.dropped()
+    before = server.status()
+    pid = before["cameras"][0]["process"]["pid"]
     os.kill(pid, signal.SIGKILL)
     server.wait_camera("front", lambda c: c["process"]["pid"] not in (0, pid) and c["state"] == "live")
     frames = server.camera()["frames"]
     server.wait_camera("front", lambda camera: camera["frames"] >= frames + 90)
-    after = server.dropped()
+    after = server.status()
     server.stop()
     numbers = [number for file in clip_files(tmp_path) for number in numbers_in(file)]
     assert None not in numbers  # no slate is kept
     again = next(i for i in range(1, len(numbers)) if numbers[i] < numbers[i - 1])
-    assert_accounted(numbers[:again], before)
-    assert_accounted(numbers[again:], after)
+    for status, run in ((before, numbers[:again]), (after, numbers[again:])):
+        counted = [number for number in run if number < status["cameras"][0]["frames"]]
+        assert_accounted(counted, daemon.dropped_in(status))
     assert again >= 45 and len(numbers) - again >= 45
 
 
@@ -176,7 +242,7 @@ def test_a_camera_that_is_gone_and_comes_back_is_a_gap_that_its_clip_names(edged
     pipeline = f"filesrc location={film} ! decodebin ! identity sync=true"
     server = live(edged([{**recorded("always"), "source": "gstreamer", "pipeline": pipeline}],
                         settings=settings(tmp_path)))
-    daemon.wait_for(lambda: clip_files(tmp_path, ".part"), explain=server.stderr)
+    daemon.wait_for(lambda: clip_files(tmp_path, ".mp4.part"), explain=server.stderr)
     film.rename(gone)
     server.wait_stderr("no signal: (?!the pipeline ended)")
     encoded = server.mount("/front/plain")["encoded"]
@@ -185,16 +251,109 @@ def test_a_camera_that_is_gone_and_comes_back_is_a_gap_that_its_clip_names(edged
     daemon.wait_for(lambda: any(clip["gap"] > 0 for clip in clips_of(server)), explain=server.stderr)
     dropped = server.dropped()
     server.stop()
-    clip, *_ = map(json.loads, (tmp_path / "clips/index.jsonl").read_text().splitlines()[1:])
+    clip, *_ = map(read_line, (tmp_path / "clips/index.jsonl").read_text().splitlines()[1:])
     file, *_ = clip_files(tmp_path)
     long = [length - 1 / pattern.FPS for length in picture_lengths(file) if length > 0.25]
     assert long and abs(sum(long) - clip["gap_ns"] / 1e9) < 0.1 * len(long) + dropped / pattern.FPS
 
 
+def pause(process, seconds):
+    os.kill(process, signal.SIGSTOP)
+    time.sleep(seconds)
+    os.kill(process, signal.SIGCONT)
+
+
+def record_through_a_stall(server, tmp_path, stall, size=SIZE):
+    """Something moves before, during and after stall(). Returns for how many seconds each picture of the one clip is
+    shown, and their numbers."""
+    def wait_encoded(count):
+        encoded = server.mount("/front/plain")["encoded"]
+        server.wait_mount("/front/plain", lambda mount: mount["encoded"] >= encoded + count)
+
+    with Events(server) as events:
+        arm(server, True)
+        assert events.next()["event"] == "motion_started"
+        wait_encoded(20)
+        stall()
+        wait_encoded(90)
+        assert server.camera()["regions"][0]["moving"]
+        arm(server, False)
+        assert events.next()["event"] == "motion_ended"
+    file, = wait_clips(server, tmp_path, 1)
+    numbers = numbers_in(file, size)
+    assert None not in numbers  # no slate is kept
+    return picture_lengths(file), numbers
+
+
+@pytest.mark.parametrize("seconds", [0.8, 2.0])
+def test_a_camera_process_that_stalls_while_something_moves_ends_no_recording(edged, tmp_path, seconds):
+    server = live(edged([recorded(before_s=1.0, after_s=1.0)], settings=settings(tmp_path)))
+    server.wait_mount("/front/plain", lambda mount: mount["encoded"] >= 30)
+    lengths, _ = record_through_a_stall(server, tmp_path, lambda: pause(server.camera()["process"]["pid"], seconds))
+    gap = lengths.index(max(lengths))
+    assert lengths[gap] > seconds / 2 and len(lengths) - gap > 60
+
+
+def test_a_network_camera_that_stalls_while_something_moves_ends_no_recording(edged, tmp_path):
+    serves = daemon.camera(views=[VIEWS[1]], width=SIZE[0], height=SIZE[1])
+    first = live(edged([serves]))
+    camera = {**recorded(before_s=1.0, after_s=1.0), "source": "rtsp", "url": first.url("/front/plain"),
+              "transport": "tcp", "fps": pattern.FPS}
+    server = live(edged([camera], settings=settings(tmp_path)))
+    server.wait_mount("/front/plain", lambda mount: mount["encoded"] >= 30)
+    lengths, _ = record_through_a_stall(server, tmp_path, lambda: pause(first.process.pid, 1.4))
+    assert sum(lengths) > 1.4 + 110 / pattern.FPS
+
+
+def test_a_recorder_that_stalls_while_something_moves_goes_on_and_counts_what_it_lost(edged, tmp_path):
+    """What neither the link to it nor the view's ring has room for, with so many key frames."""
+    camera, size = recorded(before_s=1.0, after_s=1.0), (1280, 720)
+    camera.update(width=size[0], height=size[1])
+    camera["views"][1].update(keyframe_s=0.1, bitrate_kbps=20000)
+    server = live(edged([camera], settings=settings(tmp_path)))
+    server.wait_mount("/front/plain", lambda mount: mount["encoded"] >= 30)
+    lengths, numbers = record_through_a_stall(server, tmp_path, lambda: pause(recorder_of(server), 8), size)
+    gap = lengths.index(max(lengths))
+    assert len(lengths) - gap > 60
+    missing, _ = pattern.holes([(number, 0) for number in numbers])
+    lost = server.status()["recorder"]["lost_units"]
+    elsewhere = server.dropped() - lost  # which counts what the ring had no room for as well
+    assert lost > 0 and lost <= missing <= lost + elsewhere * pattern.FPS
+
+
+def test_all_that_is_to_be_recorded_is_said_again_each_second(edged, tmp_path):
+    """So one that is lost, or a recorder that is new, is told the same a second later."""
+    with contextlib.closing(fake_recorder.Recorder(tmp_path / "recorder.sock")) as recorder:
+        server = live(edged([recorded()], settings=settings(tmp_path), EDGED_RECORDER=recorder.path))
+
+        def wait_repeated(said):
+            """Until the same was said three times."""
+            def look():
+                last = recorder.wanted[-3:]
+                return len(last) == 3 and len({bytes(one) for one in last}) == 1 and said(last[0]) and last[0]
+
+            return daemon.wait_for(look, explain=server.stderr)
+
+        wait_repeated(lambda said: not said.region_count and not said.asked_until_ns)
+        before_ns = time.monotonic_ns()
+        assert ask(server, "POST", "/v1/cameras/front/record", {"duration_s": 60})["id"] == 1
+        asked = wait_repeated(lambda said: said.asked_until_ns)
+        assert 60e9 <= asked.asked_until_ns - before_ns < 90e9 and asked.asked_by == recorder.asked[-1].request
+        recorder.trigger_error = errno.EAGAIN
+        assert ask(server, "POST", "/v1/cameras/front/record", {"duration_s": 600}, status=503)
+        del recorder.wanted[:]
+        assert bytes(wait_repeated(lambda said: True)) == bytes(asked)
+        with Events(server) as events:
+            started, ended = move(server, events, 1.0)
+        region = wait_repeated(lambda said: said.region_count == 1 and said.regions[0].ended_ns).regions[0]
+        assert (region.region, region.number) == (b"door", 1) and region.peak > 0
+        assert abs(region.started_ns - started["started_ns"]) < 1e6 and abs(region.ended_ns - ended["at_ns"]) < 1e6
+
+
 def test_another_folder_waits_for_a_restart_and_is_said_to(edged, tmp_path):
     server = live(edged([recorded("always")], settings=settings(tmp_path)))
-    daemon.wait_for(lambda: clip_files(tmp_path, ".part"), explain=server.stderr)
-    file, = clip_files(tmp_path, ".part")
+    daemon.wait_for(lambda: clip_files(tmp_path, ".mp4.part"), explain=server.stderr)
+    file, = clip_files(tmp_path, ".mp4.part")
     before, other = tmp_path / "before.conf", tmp_path / "other"
     before.write_text(server.config.read_text())
     server.reload(storage={"path": str(other)})
@@ -291,7 +450,7 @@ def test_changing_what_is_recorded_costs_viewers_no_frame(edged, watch, tmp_path
         edgectl(server, "set", f"cameras.front.record.mode={mode}")
 
     change("always")
-    daemon.wait_for(lambda: clip_files(tmp_path, ".part"), explain=server.stderr)
+    daemon.wait_for(lambda: clip_files(tmp_path, ".mp4.part"), explain=server.stderr)
     viewer.wait_after(time.monotonic_ns(), 60)
     change("off")
     file, = wait_clips(server, tmp_path, 1)
@@ -330,7 +489,7 @@ def test_an_edged_that_stops_closes_its_clips(edged, tmp_path):
     server = live(edged([recorded(before_s=2.0)], settings=settings(tmp_path)))
     server.wait_mount("/front/plain", lambda mount: mount["encoded"] >= 30)
     arm(server, True)
-    daemon.wait_for(lambda: clip_files(tmp_path, ".part"), explain=server.stderr)
+    daemon.wait_for(lambda: clip_files(tmp_path, ".mp4.part"), explain=server.stderr)
     dropped = server.dropped()
     server.stop()
     file, = clip_files(tmp_path)

@@ -1,16 +1,20 @@
 """edged-recorder, fed by a front that is a test: what clips have in them, how they are found, what
 becomes of them."""
 
+import errno
 import os
 import re
 import shutil
+import subprocess
 import time
 
 import pytest
 
+import ffmpeg
 from daemon import PATIENCE_S
-from recorded import start_recorder
-from recorder_front import ALWAYS, DELETE, FRAME_NS, GROUP, KEEP, UNKEEP, Front, Video
+from mp4_table import read_table
+from recorded import picture_lengths, read_line, start_recorder
+from recorder_front import ALWAYS, DELETE, FPS, FRAME_NS, GROUP, KEEP, START, STOP, UNKEEP, Front, Video
 
 SECOND = 10**9
 JPEG = b"\xff\xd8 a picture \xff\xd9"
@@ -23,6 +27,11 @@ def video(tmp_path_factory):
 
 def past(seconds):
     return time.monotonic_ns() - int(seconds * SECOND)
+
+
+def wait_written(front, count):
+    """Until the disk has so many bytes of video."""
+    front.wait(lambda: front.state["written_bytes"] > count and not front.state["waiting_bytes"], "that it is written")
 
 
 def test_a_clip_has_what_was_before_the_event_from_a_key_frame_on(tmp_path, video):
@@ -46,7 +55,7 @@ def test_a_clip_has_what_was_before_the_event_from_a_key_frame_on(tmp_path, vide
         assert clip["asked_wall_ns"] == clip["start_wall_ns"] and clip["gap_ns"] == 0
         assert clip["end_wall_ns"] - clip["start_wall_ns"] == 250 * FRAME_NS
         assert clip["bytes"] == path.stat().st_size
-        front.wait(lambda: front.find(clip["id"])[0]["has_picture"], "its picture")
+        front.wait(lambda: front.find(clip["id"])[0]["picture_bytes"], "its picture")
         assert front.read(clip["id"], still=True) == (JPEG, len(JPEG))
         assert front.read(clip["id"], offset=4, size=4) == (b"ftyp", clip["bytes"])
         assert front.find(clip["id"] + 1) == [] and front.read(clip["id"] + 1) == -2
@@ -68,24 +77,127 @@ def test_always_is_cut_at_key_frames_and_loses_nothing(tmp_path, video):
             list(range(begin, begin + 250)) for begin in (0, 250, 500, 750)]
 
 
-def test_a_gap_ends_the_clip_of_an_event_and_stays_in_always(tmp_path, video):
+@pytest.mark.parametrize("slate", [True, False], ids=["no-signal", "lost"])
+def test_a_gap_stays_in_the_clip_of_what_is_wanted_and_what_is_lost_is_counted(tmp_path, video, slate):
+    """Without pictures there is a gap up to the next key frame, the 175th, also if a single unit is lost."""
     base = past(40)
     with Front(tmp_path / "clips") as front:
-        front.track(1, "front", mode=ALWAYS)
-        front.track(2, "back", before_s=1)
+        front.track(1, "all", mode=ALWAYS)
+        front.track(2, "event", before_s=1, after_s=1)
+        front.track(3, "asked", before_s=1)
         front.wait_ready()
-        for view in (1, 2):
+        for view in (1, 2, 3):
             front.play(view, video, 0, 100, base)
-        front.event(2, base + 90 * FRAME_NS, base + 95 * FRAME_NS)
-        for view in (1, 2):
-            front.play(view, video, 100, 140, base)
-            front.unit(view, 141, base + 140 * FRAME_NS, video.units[0], True, slate=True)
-            front.play(view, video, 210, 300, base)
-        clip, = front.wait_closed(1)
-        assert (clip["camera"], clip["gap_ns"]) == ("back", 0)
+        front.event(2, base + 75 * FRAME_NS, base + 95 * FRAME_NS)
+        assert front.trigger(3, START)["error"] == 0
+        for view in (1, 2, 3):
+            front.play(view, video, 100, 160, base)
+            if slate:
+                front.unit(view, 0, base + 160 * FRAME_NS, video.units[0], True, slate=True)
+            front.play(view, video, 160 if slate else 161, 250, base)
+        front.event(2, base + 75 * FRAME_NS, base + 225 * FRAME_NS, ended=True)
+        front.trigger(3, STOP)
+        front.wait(lambda: front.state["lost_units"] == 3 * 15, "what is lost")
         front.end()
-        assert video.frames_in(front.files("back/**/*.mp4")[0]) == list(range(50, 140))
-        assert video.frames_in(front.files("front/**/*.mp4")[0]) == [*range(140), *range(225, 300)]
+        for camera, frames in {"all": [*range(160), *range(175, 250)], "asked": [*range(75, 160), *range(175, 250)],
+                               "event": [*range(50, 160), *range(175, 250)]}.items():
+            path, = front.files(f"{camera}/**/*.mp4")
+            assert video.frames_in(path) == frames, camera
+            assert max(picture_lengths(path)) == pytest.approx(16 / FPS, abs=1e-4)
+        for line in (front.folder / "index.jsonl").read_text().splitlines()[1:]:
+            assert read_line(line)["gap_ns"] == 15 * FRAME_NS
+
+
+def test_no_signal_ends_the_clip_of_an_event_that_is_over(tmp_path, video):
+    base = past(2)
+    with Front(tmp_path / "clips") as front:
+        front.track(1, before_s=1, after_s=1)
+        front.wait_ready()
+        front.play(1, video, 0, 50, base)
+        front.event(1, base + SECOND, base + SECOND)
+        front.wait(lambda: front.clips, "a clip")
+        front.event(1, base + SECOND, base + 2 * SECOND, ended=True)
+
+        def closed():
+            front.unit(1, 0, time.monotonic_ns(), video.units[0], True, slate=True)
+            return not front.clips[1]["is_open"]
+
+        front.wait(closed, "that it is closed")
+        path, = front.files()
+        assert video.frames_in(path) == list(range(50))
+
+
+def test_pictures_of_an_event_that_come_in_a_burst_after_its_end_are_in_its_clip(tmp_path, video):
+    base = past(4)
+    with Front(tmp_path / "clips") as front:
+        front.track(1, before_s=1, after_s=1)
+        front.wait_ready()
+        front.play(1, video, 0, 100, base)
+        front.event(1, base + 2 * SECOND, base + 2 * SECOND)
+        front.event(1, base + 2 * SECOND, base + 7 * SECOND // 2, ended=True)
+        front.wait(lambda: front.clips, "a clip")
+        time.sleep(3.1)  # the recorder looks once a second
+        front.play(1, video, 100, 165, base)
+        front.wait_closed(1)
+        front.end()
+        path, = front.files()
+        assert video.frames_in(path) == list(range(25, 113))
+
+
+def test_a_recorder_that_is_new_goes_on_with_what_is_wanted(tmp_path, video):
+    base, folder = past(40), tmp_path / "clips"
+
+    def connect(front):
+        front.track(1, "event", before_s=1)
+        front.track(2, "asked", before_s=1)
+        front.wait_ready()
+        front.event(1, base + 25 * FRAME_NS, base + 25 * FRAME_NS)
+        front.want(2, asked_until_ns=time.monotonic_ns() + 60 * SECOND, asked_by=1)
+
+    front = Front(folder)
+    connect(front)
+    for view in (1, 2):
+        front.play(view, video, 0, 150, base)
+    front.wait(lambda: len(front.list()) == 2 and front.state["written_bytes"] and not front.state["waiting_bytes"],
+               "two clips")
+    front.kill()
+    with Front(folder) as front:
+        connect(front)
+        for view in (1, 2):
+            front.play(view, video, 200, 300, base)
+        front.wait(lambda: len(front.list()) == 4, "two more clips")
+        front.end()
+        for camera in ("event", "asked"):
+            assert [video.frames_in(path) for path in front.files(f"{camera}/**/*.mp4")] == [
+                list(range(125)), list(range(200, 300))]
+
+
+def test_a_refused_signal_records_nothing_afterwards(tmp_path, video):
+    with Front(tmp_path / "clips") as front:
+        front.track(1)
+        front.wait_ready()
+        assert front.trigger(1, START, duration_s=60)["error"] == -errno.EAGAIN  # there is no picture yet
+        base = past(10)
+        front.play(1, video, 0, 50, base)
+        assert front.trigger(1, START, duration_s=60, waited_s=5)["error"] == -errno.ETIMEDOUT
+        front.play(1, video, 50, 100, base)
+        assert front.list() == []
+        assert front.trigger(1, START, duration_s=60)["error"] == 0
+
+
+def test_a_state_that_was_on_its_way_does_not_undo_a_signal(tmp_path, video):
+    base = past(10)
+    with Front(tmp_path / "clips") as front:
+        front.track(1)
+        front.wait_ready()
+        front.play(1, video, 0, 50, base)
+        clip = front.trigger(1, START)["id"]
+        front.want(1)
+        front.play(1, video, 50, 100, base)
+        assert front.find(clip)[0]["is_open"]
+        front.want(1, asked_by=front.request + 1)  # of one that is newer
+        front.play(1, video, 100, 150, base)
+        front.wait_closed(1)
 
 
 @pytest.mark.parametrize("slate", [True, False], ids=["no-signal", "reopened"])
@@ -106,6 +218,18 @@ def test_a_gap_in_what_was_before_an_event_is_named(tmp_path, video, slate):
         path, = front.files()
         assert video.frames_in(path) == list(range(75, 175)) and clip["gap_ns"] == gap
         assert clip["end_wall_ns"] - clip["start_wall_ns"] == 100 * FRAME_NS + gap
+
+
+def test_the_last_picture_lasts_as_long_as_those_before_the_gap(tmp_path, video):
+    base = past(40)
+    with Front(tmp_path / "clips") as front:
+        front.track(1, mode=ALWAYS)
+        front.wait_ready()
+        front.play(1, video, 0, 75, base)
+        front.play(1, video, 75, 76, base + 5 * SECOND)
+        front.end()
+        path, = front.files()
+        assert sum(picture_lengths(path)) == pytest.approx(76 / FPS + 5, abs=1e-3)
 
 
 def fill(front, video, base, clips=4):
@@ -201,6 +325,22 @@ def test_what_somebody_put_into_the_folder_stops_nothing(tmp_path, video, harm):
         assert front.list() == before
 
 
+@pytest.mark.parametrize(("put", "name"), [
+    (lambda path: path.symlink_to("/etc/hostname"), "a link"), (lambda path: path.mkdir(), "a folder")])
+def test_an_index_that_is_a_link_or_a_folder_is_named(tmp_path, video, put, name):
+    folder = tmp_path / "clips"
+    with Front(folder) as front:
+        fill(front, video, past(200), clips=1)
+        before = front.list()
+    (folder / "index.jsonl").unlink()
+    put(folder / "index.jsonl")
+    front = Front(folder)
+    front.track(1)
+    front.wait_ready()
+    assert front.list() == before
+    assert f"index.jsonl of the clips is {name} and no list of them, reading all clips instead" in front.end()
+
+
 def test_of_a_copied_clip_the_one_in_the_index_counts_and_the_copy_is_left_alone(tmp_path, video):
     folder = tmp_path / "clips"
     with Front(folder) as front:
@@ -232,8 +372,7 @@ def test_a_killed_recorder_loses_seconds_and_what_it_has_is_made_whole(tmp_path,
     front.event(2, base + 100 * FRAME_NS, base + 100 * FRAME_NS)
     for view in (1, 2):
         front.play(view, video, 110, 460, base)
-    front.wait(lambda: front.state["written_bytes"] > 1_000_000 and not front.state["waiting_bytes"],
-               "that all is written")
+    wait_written(front, 1_000_000)
     front.kill()
     assert len(front.files("*.part")) == 2 and not front.files()
     part = front.files("back/**/*.part")[0]
@@ -249,6 +388,44 @@ def test_a_killed_recorder_loses_seconds_and_what_it_has_is_made_whole(tmp_path,
             assert clips[camera]["bytes"] == path.stat().st_size
             assert clips[camera]["end_wall_ns"] - clips[camera]["start_wall_ns"] == (450 - first) * FRAME_NS
         assert clips["back"]["regions"] == ["door"]
+
+
+@pytest.mark.parametrize("end", [Front.end, Front.kill])
+def test_a_picture_every_three_seconds_or_so_loses_none_and_leaves_no_gap(tmp_path, video, end):
+    """Each is written before the next one has come, which comes now sooner and now later than the one before."""
+    folder, base = tmp_path / "clips", past(60)
+    at = [base, base + 3 * SECOND, base + 6 * SECOND - SECOND // 5, base + 9 * SECOND, base + 12 * SECOND]
+    front = Front(folder)
+    front.track(1, mode=ALWAYS)
+    front.wait_ready()
+    front.unit(1, 1, at[0], video.units[0], True)
+    front.unit(1, 2, at[1], video.units[1])
+    wait_written(front, len(video.units[0] + video.units[1]))
+    for i in range(2, 5):
+        before = front.state["written_bytes"]
+        front.unit(1, i + 1, at[i], video.units[i])
+        wait_written(front, before)
+    end(front)
+    with Front(folder) as front:
+        front.wait_ready()
+        clip, = front.list()
+        path, = front.files()
+        assert video.frames_in(path) == list(range(5)) and clip["gap_ns"] == 0
+    assert picture_lengths(path)[:4] == pytest.approx([3, 2.8, 3.2, 3], abs=1e-4)
+
+
+def test_no_two_pictures_have_the_same_time(tmp_path, video):
+    """A tick of the file is 11 microseconds."""
+    base = past(40)
+    with Front(tmp_path / "clips") as front:
+        front.track(1, mode=ALWAYS)
+        front.wait_ready()
+        for i in range(100):
+            front.unit(1, i + 1, base + i // 4 * 4 * FRAME_NS + i % 4 * 1000, video.units[i], i % GROUP == 0)
+        front.end()
+        path, = front.files()
+        ticks = read_table(path.read_bytes())
+        assert len(ticks) == 100 and min(ticks) > 0
 
 
 def test_a_clip_that_is_kept_while_it_is_open_is_kept_after_a_crash(tmp_path, video):
@@ -274,11 +451,13 @@ def test_a_clip_that_is_kept_while_it_is_open_is_kept_after_a_crash(tmp_path, vi
 
 
 def test_pictures_count_against_the_limit_of_bytes(tmp_path, video):
-    """Each once, also if it was replaced by one with a higher peak; a clip that is deleted gives both back."""
+    """Each once, also if it was replaced by one with a higher peak; a clip that is deleted gives both back. Of a
+    clip, without the holes in its file."""
     folder = tmp_path / "clips"
 
     def stored(front):
-        return sum(path.stat().st_size for path in front.files("*.mp4") + front.files("*.jpg"))
+        files = [path.stat() for path in front.files("*.mp4") + front.files("*.jpg")]
+        return sum(min(file.st_size, file.st_blocks * 512) for file in files)
 
     def wait_counted(front, clips):
         front.wait(lambda: front.state["clips"] == clips and front.state["clip_bytes"] == stored(front),
@@ -318,6 +497,7 @@ def test_another_size_or_codec_ends_the_clip_and_begins_the_next(tmp_path, video
         front.end()
         assert [of.frames_in(path) for of, path in zip((video, small, other), front.files(), strict=True)] == [
             list(range(100))] * 3
+        assert [front.clips[number]["codec"] for number in sorted(front.clips)] == ["h264", "h264", "h265"]
 
 
 def test_a_recorder_that_is_told_another_folder_closes_its_clips_and_ends(tmp_path, video):
@@ -331,7 +511,7 @@ def test_a_recorder_that_is_told_another_folder_closes_its_clips_and_ends(tmp_pa
             assert front.list()  # so it has heard of all units
         with Front(tmp_path / "other", tmp_path / "socket"):
             said = recorder.communicate(timeout=PATIENCE_S)[1].decode()
-        assert recorder.returncode == 0 and "ending to be started anew" in said
+        assert recorder.returncode == 0 and "storage.path is now" in said
         path, = (tmp_path / "one").rglob("*.mp4")
         assert video.frames_in(path) == list(range(100)) and not (tmp_path / "other").exists()
     finally:
@@ -351,3 +531,35 @@ def test_a_view_that_is_silent_for_a_while_loses_no_unit(tmp_path, video):
         front.end()
         path, = front.files()
         assert video.frames_in(path) == list(range(60))
+
+
+def boxes(data):
+    """The boxes of a file, and where each begins."""
+    at, found = 0, []
+    while at < len(data):
+        size = int.from_bytes(data[at:at + 4], "big")
+        size = size if size != 1 else int.from_bytes(data[at + 8:at + 16], "big")
+        found.append(data[at + 4:at + 8].decode())
+        assert size >= 8
+        at += size
+    assert at == len(data)
+    return found
+
+
+def test_finished_clips_begin_with_their_table(tmp_path, video):
+    """So that a player that cannot seek has it first. What is left of its room takes no block of the disk."""
+    with Front(tmp_path / "clips") as front:
+        front.track(1, mode=ALWAYS, max_clip_s=600)
+        front.wait_ready()
+        front.play(1, video, 0, 500, past(40))
+        front.end()
+    path, = front.files()
+    data = path.read_bytes()
+    assert boxes(data) == ["ftyp", "free", "moov", "free", "mdat"]
+    assert data[8:12] == b"isom" and data[16:24] == b"isommp42"
+    # 25 pictures a second with 12 bytes each, at least.
+    assert data.index(b"mdat") > 600 * 25 * 12 and path.stat().st_blocks * 512 < len(data) - 100_000
+    assert video.frames_in(path) == list(range(500))
+    piped = subprocess.run(["ffprobe", "-v", "error", "-count_packets", "-show_entries", "stream=nb_read_packets",
+                            "-of", "csv=p=0", "pipe:0"], input=data, capture_output=True, check=True)
+    assert int(piped.stdout) == 500 and not ffmpeg.complaints(piped.stderr)

@@ -1,242 +1,31 @@
-"""edged-recorder on a disk that is cut off, stalls, fails and fills (tests/fakes/disk)."""
+"""edged-recorder on a disk that stalls, fails and fills (tests/fakes/disk), and in a folder whose files others
+take away or put in its way."""
 
 import contextlib
 import errno
 import itertools
-import json
 import os
 import pathlib
 import shutil
-import signal
 import time
 
 import pytest
 
 import disk_log
-from daemon import BUILD, wait_for
-from recorded import start_recorder
-from recorder_front import ALWAYS, DELETE, FRAME_NS, FPS, GROUP, KEEP, UNKEEP, Front, Video, gstreamer_frames, write_clips
+from daemon import wait_for
+from recorded import picture_lengths, read_line, start_recorder
+from recorder_front import (
+    ALWAYS, DELETE, FRAME_NS, FPS, GROUP, KEEP, START, UNKEEP, Front, Video, with_disk, write_clips,
+)
 
 SECOND = 10**9
-FAKE_DISK = BUILD / "tests/fakes/disk/fake_disk.so"
-# How many of a film's operations are tried, evenly spread; it has some 110.
-CUTS = int(os.environ.get("EDGED_CUTS", 25))
 JPEG = b"\xff\xd8 a picture \xff\xd9"
 READY, STOPPED = 1, 2
 
 
 @pytest.fixture(scope="module")
 def video(tmp_path_factory):
-    video = Video(tmp_path_factory.mktemp("video"), 1000, size="160x120", bitrate="200k")
-    video.known = {}  # how many pictures are in a clip of these bytes
-    return video
-
-
-def with_disk(**settings):
-    return {**os.environ, "LD_PRELOAD": str(FAKE_DISK),
-            **{f"EDGED_DISK_{name.upper()}": str(value) for name, value in settings.items()}}
-
-
-def film(folder, video, environment, pace=None):
-    """A view of each mode, events, a picture, a clip that is kept and one that is deleted. Returns the front;
-    the recorder may have been killed."""
-    front = Front(folder, environment=environment)
-    try:
-        front.track(1, "front", mode=ALWAYS, max_clip_s=10)
-        front.track(2, "back", before_s=1, after_s=1)
-        front.wait_ready()
-        base = time.monotonic_ns() - 24 * SECOND
-        for second in range(20):
-            first, last = second * FPS, (second + 1) * FPS
-            front.play(1, video, first, last, base)
-            front.play(2, video, first, last, base)
-            at = base + last * FRAME_NS
-            if second in (2, 8, 14):
-                front.event(2, at, at, number=second)
-            if second in (5, 11, 17):
-                front.event(2, at, at, ended=True, number=second - 3)
-            if second == 9:
-                front.picture(2, at, JPEG)
-            if pace:
-                pace(front, second)
-        front.wait_closed(4)
-        assert front.change(front.wait_closed(4)[0]["id"], KEEP)["error"] == 0
-        assert front.change(front.wait_closed(4)[1]["id"], DELETE)["error"] == 0
-    except (EOFError, BrokenPipeError, ConnectionResetError):
-        pass
-    return front
-
-
-def whole_frames(data):
-    """How many pictures the whole fragments have that a clip was written in: prft, moof and mdat each."""
-    frames, at, waiting = 0, data.find(b"moof") - 4, 0
-    while 0 <= at <= len(data) - 8:
-        size, kind = int.from_bytes(data[at:at + 4], "big"), data[at + 4:at + 8]
-        if kind not in (b"prft", b"moof", b"mdat") or at + size > len(data):
-            break
-        if kind == b"moof":
-            count = data.index(b"trun", at) + 8
-            waiting = int.from_bytes(data[count:count + 4], "big")
-        frames += waiting if kind == b"mdat" else 0
-        at += size
-    return frames
-
-
-def place(path):
-    """A clip's own part of a path, the same while it is written, afterwards, and when it is kept."""
-    path = str(path)
-    return path[:path.index(".mp4")].removesuffix(".keep")
-
-
-def read_clip_file(path, video):
-    """How many pictures a clip has, none missing, by FFmpeg and by GStreamer. The same bytes are read once."""
-    content = path.read_bytes()
-    if content not in video.known:
-        frames = video.frames_in(path)
-        assert frames == list(range(frames[0], frames[0] + len(frames))) and frames[0] % GROUP == 0
-        assert gstreamer_frames(path) == len(frames)
-        video.known[content] = len(frames)
-    return video.known[content]
-
-
-def check_folder(folder, video):
-    """What a recorder makes of a folder: the clips that were not finished can be played whole, and list, index and
-    folder are one. Returns how many pictures each clip has, by its place."""
-    folder = pathlib.Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    grown = {place(path) for path in folder.rglob("*.mp4.part")}
-    with Front(folder) as front:
-        front.wait_ready()
-        clips = front.list()
-    paths = sorted(folder.rglob("*.mp4"))
-    found = {place(path): read_clip_file(path, video) if place(path) in grown else whole_frames(path.read_bytes())
-             for path in paths}
-    assert not list(folder.rglob("*.mp4.part"))
-    listed = [(clip["id"], clip["camera"], clip["view"], clip["is_kept"], clip["bytes"]) for clip in clips]
-    assert sorted(listed) == sorted(
-        (int(place(path).rsplit("-", 1)[1]), *path.relative_to(folder).parts[:2], ".keep." in path.name,
-         path.stat().st_size) for path in paths)
-    lines = (folder / "index.jsonl").read_text().splitlines()[1:]
-    assert {clip["id"] for clip in clips} <= {json.loads(line)["id"] for line in lines if line.endswith("}")}
-    return found
-
-
-@pytest.fixture(scope="module")
-def operations(video, tmp_path_factory):
-    """The log of a film that went well, and its folder."""
-    folder = tmp_path_factory.mktemp("disk")
-    film(folder / "clips", video, with_disk(log=folder / "log")).end()
-    return folder / "clips", disk_log.read(folder / "log")
-
-
-def test_a_recorder_killed_in_a_write_loses_at_most_the_fragment_that_it_wrote(video, operations, tmp_path):
-    """In operations of a film in turn, until one is over before it comes to that operation."""
-    for number in itertools.count(1, max(1, len(operations[1]) // CUTS)):
-        folder = tmp_path / str(number)
-        front = film(folder, video, with_disk(kill=number))
-        front.socket.close()
-        front.process.communicate()
-        left = {place(path): whole_frames(path.read_bytes()) for path in folder.rglob("*.mp4*")}
-        assert check_folder(folder, video) == {name: frames for name, frames in left.items() if frames}
-        if front.process.returncode == 0:
-            break
-        assert front.process.returncode == -signal.SIGKILL
-        shutil.rmtree(folder)
-    assert number > 90
-
-
-def test_a_recorder_killed_while_it_makes_clips_whole_does_so_at_the_next_start(video, operations, tmp_path):
-    front = film(tmp_path / "clips", video, with_disk(kill=len(operations[1]) * 2 // 3))
-    front.socket.close()
-    front.process.communicate()
-    left = {place(path): whole_frames(path.read_bytes()) for path in tmp_path.rglob("*.mp4*")}
-    for number in itertools.count(1):
-        front = Front(tmp_path / "clips", environment=with_disk(kill=number))
-        try:
-            front.wait_ready()
-            break
-        except (EOFError, ConnectionResetError):
-            front.kill()
-    front.end()
-    assert number > 10
-    assert check_folder(tmp_path / "clips", video) == {name: frames for name, frames in left.items() if frames}
-
-
-def test_finished_clips_play_and_are_the_groups_to_read(video, operations):
-    folder, _ = operations
-    assert {oct(path.stat().st_mode & 0o7777) for path in folder.rglob("*.mp4")} == {"0o640"}
-    assert {oct(path.stat().st_mode & 0o7777) for path in folder.rglob("*") if path.is_dir()} == {"0o750"}
-    for path in folder.rglob("*.mp4"):
-        assert read_clip_file(path, video) == whole_frames(path.read_bytes()) > 0
-
-
-def test_a_power_cut_leaves_clips_that_play_with_all_that_was_synced(video, operations, tmp_path):
-    root, log = operations
-    disk = disk_log.Disk(root.parent)
-    for number, operation in enumerate(log):
-        disk.do(operation)
-        if number % max(1, len(log) // CUTS):
-            continue
-        folder = tmp_path / str(number)
-        disk.cut(folder, number)
-        found = check_folder(folder / "clips", video)
-        for path, value in disk.files().items():
-            synced = whole_frames(value.synced) if ".mp4" in path else 0
-            assert not synced or found[place(path.replace(str(root.parent), str(folder)))] >= synced
-        shutil.rmtree(folder)
-
-
-def test_what_was_before_an_event_is_safe_as_soon_as_its_clip_begins(video, tmp_path):
-    log = tmp_path / "log"
-
-    def changes():
-        """Of the clip's file: the fragments that were written, and syncs."""
-        return ["sync" if change.kind == "sync" else "fragment" for change in disk_log.read(log)
-                if ".mp4.part" in change.path and (change.kind == "sync" or change.data[4:8] == b"prft")]
-
-    with Front(tmp_path / "clips", environment=with_disk(log=log)) as front:
-        front.track(1, before_s=5)
-        front.wait_ready()
-        base = time.monotonic_ns() - 8 * SECOND
-        front.play(1, video, 0, 8 * FPS, base)
-        front.event(1, base + 8 * SECOND, base + 8 * SECOND)
-        # The groups of seconds 3 to 6; the one of second 7 is not over.
-        wait_for(lambda: changes().count("fragment") >= 4 and changes()[-1] == "sync")
-    found = changes()
-    fourth = [i for i, change in enumerate(found) if change == "fragment"][3]
-    assert found[fourth + 1] == "sync"
-
-
-def test_what_a_power_cut_costs(video, tmp_path):
-    """In time as it passes: at most 2 s of an event's clip, 6 s of `always`."""
-    environment = with_disk(log=tmp_path / "log")
-    with Front(tmp_path / "clips", environment=environment) as front:
-        front.track(1, "front", mode=ALWAYS)
-        front.track(2, "back", before_s=1)
-        front.wait_ready()
-        base = time.monotonic_ns()
-        for i in range(10 * FPS):
-            time.sleep(max(0, base + i * FRAME_NS - time.monotonic_ns()) / SECOND)
-            front.play(1, video, i, i + 1, base)
-            front.play(2, video, i, i + 1, base)
-            if i == 2 * FPS:
-                front.event(2, base + i * FRAME_NS, base + i * FRAME_NS)
-        cut = front.state
-        log = disk_log.read(tmp_path / "log")
-        assert cut["lost_units"] == 0
-    disk = disk_log.Disk(tmp_path)
-    for operation in log:
-        disk.do(operation)
-    for path, value in disk.files().items():
-        if path.endswith(".part"):
-            value.writes.clear()
-    disk.cut(tmp_path / "cut", 1)
-    with Front(tmp_path / "cut/clips") as front:
-        front.wait_ready()
-        lengths = {clip["camera"]: (clip["end_wall_ns"] - clip["start_wall_ns"]) / SECOND
-                   for clip in front.list()}
-    # The event's clip begins a second and its key frame before 2 s.
-    assert 10 - 1 - 2 <= lengths["back"] <= 10 - 1 and 10 - 6 <= lengths["front"] <= 10
+    return Video(tmp_path_factory.mktemp("video"), 1000, size="160x120", bitrate="200k")
 
 
 def test_a_disk_that_stalls_holds_up_nobody_and_what_is_lost_is_counted(video, tmp_path):
@@ -275,6 +64,32 @@ def test_a_disk_that_stalls_holds_up_nobody_and_what_is_lost_is_counted(video, t
         assert len(big.frames_in(path)) > 300
 
 
+def test_a_clip_that_is_wanted_while_the_disk_is_far_behind_has_its_beginning(tmp_path):
+    control = tmp_path / "control"
+    control.write_text("")
+    big = Video(tmp_path, 250, size="640x480", bitrate="40000k")
+    with Front(tmp_path / "clips", environment=with_disk(control=control)) as front:
+        front.track(1, "front", mode=ALWAYS)
+        front.track(2, "back", before_s=1)
+        front.wait_ready()
+        with stalled(control):
+            base, now = time.monotonic_ns() - 400 * SECOND, time.monotonic_ns() - 10 * SECOND
+            front.play(2, big, 0, 100, now)
+            for turn in itertools.count():
+                front.play(1, big, 250 * turn, 250 * (turn + 1), base)
+                front.list()
+                if front.state["lost_units"]:
+                    break
+            front.event(2, now + 75 * FRAME_NS, now + 75 * FRAME_NS)
+            front.list()
+        front.wait(lambda: front.state["waiting_bytes"] == 0, "that all is written")
+        front.play(2, big, 100, 125, now)
+        front.end()
+        path, = front.files("back/**/*.mp4")
+        assert big.frames_in(path) == list(range(50, 125))
+        assert sum(picture_lengths(path)) == pytest.approx(75 / FPS, abs=1e-3)
+
+
 @contextlib.contextmanager
 def stalled(control):
     control.write_text("stall")
@@ -295,8 +110,8 @@ def test_clips_beyond_a_lower_limit_go_in_steps_that_hold_up_nothing(tmp_path):
             assert len(front.list()) >= 400
             kept = front.ask("RECORD_CHANGE", "@IIQ", KEEP, 500)
         assert front.done(kept)["error"] == 0
-        front.wait(lambda: len(front.list()) == 1, "that the others are gone")
-        assert front.list()[0]["id"] == 500 and len(front.files()) == 1
+        front.wait(lambda: len(front.list()) == len(front.files()) == 1, "that the others are gone")
+        assert front.list()[0]["id"] == 500
 
 
 def test_changes_of_a_clip_that_wait_for_the_disk_follow_one_another(tmp_path):
@@ -311,6 +126,23 @@ def test_changes_of_a_clip_that_wait_for_the_disk_follow_one_another(tmp_path):
         assert [front.done(request)["error"] for request in asked] == [0] * len(asked)
         kept, = front.files("*.mp4*")
         assert ".keep." in kept.name and [clip["id"] for clip in front.list()] == [1]
+
+
+def test_a_change_that_waits_while_the_folder_is_opened_again_is_followed_by_others(tmp_path):
+    control, folder = tmp_path / "control", tmp_path / "clips"
+    write_clips(folder, 1, size=100)
+    with Front(folder, environment=with_disk(control=control)) as front:
+        front.wait_ready()
+        control.write_text(str(errno.ENOSPC))
+        assert front.change(1, KEEP)["error"] == -errno.ENOSPC
+        front.wait(lambda: front.state["state"] == STOPPED, "that it stopped")
+        with stalled(control):
+            front.wait(lambda: front.state["write_max_ns"] > SECOND // 2, "that it opens the folder")
+            kept = front.ask("RECORD_CHANGE", "@IIQ", KEEP, 1)
+            front.list()  # so it has heard of the change
+        assert front.done(kept)["error"] == 0
+        assert front.change(1, DELETE)["error"] == 0
+        assert front.files("*.mp4*") == []
 
 
 def test_an_answer_to_a_front_that_left_is_none_to_the_next_one(tmp_path):
@@ -378,3 +210,330 @@ def test_a_disk_that_fails_stops_recording_once_and_it_goes_on_by_itself(video, 
     again = video.frames_in(second)
     assert again == list(range(again[0], 800)) and again[0] <= 500
     assert failed <= lost <= again[0] - len(frames) + GROUP
+
+
+def test_a_signal_that_is_refused_costs_an_event_nothing_of_its_beginning(video, tmp_path):
+    control = tmp_path / "control"
+    control.write_text("")
+    base = time.monotonic_ns() - 40 * SECOND
+    with Front(tmp_path / "clips", environment=with_disk(control=control)) as front:
+        front.track(1, before_s=1)
+        front.wait_ready()
+        front.play(1, video, 0, 100, base)
+        control.write_text(str(errno.ENOSPC))
+        front.event(1, base + 75 * FRAME_NS, base + 75 * FRAME_NS)
+        front.wait(lambda: front.state["state"] == STOPPED, "that it stopped")
+        assert front.trigger(1, START)["error"] == -errno.EAGAIN
+        control.write_text("")
+        front.wait(lambda: front.state["state"] == READY, "that it goes on")
+        front.play(1, video, 100, 125, base)
+        front.end()
+        path, = front.files()
+        assert video.frames_in(path) == list(range(50, 125))
+
+
+@pytest.mark.parametrize("way", ["hang-up", "SIGTERM"])
+def test_a_recorder_that_is_to_end_while_the_disk_fails_ends_in_order(video, tmp_path, way):
+    """Memory that was freed is overwritten at once, so that whoever still used it would crash."""
+    control = tmp_path / "control"
+    control.write_text("")
+    environment = {**with_disk(control=control), "G_SLICE": "always-malloc", "MALLOC_PERTURB_": "165"}
+    front = Front(tmp_path / "clips", environment=environment)
+    front.wait_ready()
+    base = time.monotonic_ns() - 3 * SECOND
+    for view in (1, 2, 3):
+        front.track(view, f"camera{view}", mode=ALWAYS)
+        front.play(view, video, 0, 50, base)
+    front.wait(lambda: front.state["written_bytes"] > 10000, "that it writes")
+    control.write_text(str(errno.ENOSPC))
+    if way == "SIGTERM":
+        front.process.terminate()
+    said = front.end()
+    assert said.count("nothing is recorded") <= 1
+    front = Front(tmp_path / "clips")
+    front.wait_ready()
+    assert len(front.list()) == 3
+    front.end()
+
+
+def test_a_disk_that_is_full_at_the_first_start_is_used_once_there_is_room(video, tmp_path):
+    control = tmp_path / "control"
+    control.write_text(str(errno.ENOSPC))
+    with Front(tmp_path / "clips", environment=with_disk(control=control)) as front:
+        front.wait(lambda: front.state and front.state["state"] == STOPPED, "that it stopped")
+        control.write_text("")
+        front.wait(lambda: front.state["state"] == READY, "that it goes on")
+        front.track(1, mode=ALWAYS)
+        front.play(1, video, 0, 100, time.monotonic_ns() - 10 * SECOND)
+        said = front.end()
+    assert "another folder" not in said
+    assert len(front.files()) == 1 and (tmp_path / "clips/index.jsonl").is_file()
+
+
+def stop_and_go(front, control, between):
+    """The disk fails once; between() is called before it is there again."""
+    control.write_text(str(errno.EIO))
+    front.wait(lambda: front.state["state"] == STOPPED, "that it stopped")
+    between()
+    control.write_text("")
+
+
+def test_a_folder_that_lost_its_index_is_the_same_and_one_with_another_is_not(video, tmp_path):
+    control, folder = tmp_path / "control", tmp_path / "clips"
+    control.write_text("")
+    with Front(folder, environment=with_disk(control=control)) as front:
+        front.track(1, mode=ALWAYS, max_clip_s=2)
+        front.wait_ready()
+        base = time.monotonic_ns() - 30 * SECOND
+        front.play(1, video, 0, 150, base)
+        front.wait_closed(1)
+        stop_and_go(front, control, (folder / "index.jsonl").unlink)
+        front.wait(lambda: front.state["state"] == READY, "that it goes on")
+        assert front.list() and (folder / "index.jsonl").is_file()
+        ids = [clip["id"] for clip in front.list()]
+        front.play(1, video, 150, 250, base)
+
+        def swap():
+            folder.rename(tmp_path / "unmounted")
+            folder.mkdir()
+            write_clips(folder, 1)
+        stop_and_go(front, control, swap)
+        front.wait(lambda: "another folder" in front.state["sentence"], "that it refuses the folder")
+        shutil.rmtree(folder)
+        (tmp_path / "unmounted").rename(folder)
+        front.wait(lambda: front.state["state"] == READY, "that it goes on")
+        assert {clip["id"] for clip in front.list()} >= set(ids)
+
+
+def test_a_folder_that_somebody_deleted_is_made_again(video, tmp_path):
+    with Front(tmp_path / "clips") as front:
+        front.track(1, mode=ALWAYS, max_clip_s=2)
+        front.wait_ready()
+        base = time.monotonic_ns() - 60 * SECOND
+        front.play(1, video, 0, 75, base)
+        front.wait_closed(1)
+        wait_for(lambda: shutil.rmtree(front.folder, ignore_errors=True) or not front.folder.exists())
+        front.play(1, video, 75, 150, base)
+        front.wait(lambda: front.state["state"] == STOPPED, "that it notices")
+        front.wait(lambda: front.state["state"] == READY, "that it goes on")
+        front.play(1, video, 150, 250, base)
+        front.end()
+        found = [video.frames_in(path) for path in front.files()]
+        assert found and found[-1][-1] == 249 and (tmp_path / "clips/index.jsonl").is_file()
+
+
+def event_clip(front, video, view, base, first, number=1, frames=50):
+    """Plays a clip of an event, and what ends it."""
+    at = base + first * FRAME_NS
+    front.play(view, video, first, first + frames // 2, base)
+    front.event(view, at, at + frames // 4 * FRAME_NS, number=number)
+    front.event(view, at, at + frames // 4 * FRAME_NS, ended=True, number=number)
+    front.play(view, video, first + frames // 2, first + frames, base)
+
+
+def put_a_link_for_the_index(folder):
+    (folder / "index.jsonl").unlink()
+    (folder / "index.jsonl").symlink_to("/etc/hostname")
+
+
+def put_a_folder_for_the_index(folder):
+    (folder / "index.jsonl").unlink()
+    (folder / "index.jsonl").mkdir()
+
+
+def put_a_folder_for_the_next_index(folder):
+    (folder / "index.jsonl").unlink()
+    (folder / "index.jsonl.part").mkdir()
+
+
+@pytest.mark.parametrize("harm", [put_a_link_for_the_index, put_a_folder_for_the_index,
+                                  put_a_folder_for_the_next_index])
+def test_an_index_that_cannot_be_written_stops_nothing_and_is_named(video, tmp_path, harm):
+    folder = tmp_path / "clips"
+    with Front(folder) as front:
+        front.track(1, before_s=0, after_s=0)
+        front.wait_ready()
+        event_clip(front, video, 1, time.monotonic_ns() - 90 * SECOND, 0)
+        front.wait_closed(1)
+    harm(folder)
+    for clips in (2, 3):
+        with Front(folder) as front:
+            front.track(1, before_s=0, after_s=0)
+            front.wait_ready()
+            event_clip(front, video, 1, time.monotonic_ns() - 60 * SECOND, 0)
+            front.wait_closed(1)
+            assert len(front.list()) == clips
+            said = front.end()
+            # A link is named once, as the index that is written takes its place.
+            assert ("index.jsonl" in said) == (harm is not put_a_link_for_the_index or clips == 2)
+    assert pathlib.Path("/etc/hostname").is_file() and not (folder / "index.jsonl").is_symlink()
+
+
+def test_the_file_of_one_clip_that_is_gone_costs_the_others_nothing(video, tmp_path):
+    with Front(tmp_path / "clips") as front:
+        front.track(1, "old", before_s=0, after_s=0)
+        front.track(2, "running", mode=ALWAYS)
+        front.wait_ready()
+        base = time.monotonic_ns() - 60 * SECOND
+        event_clip(front, video, 1, base, 0)
+        front.play(2, video, 0, 100, base)
+        gone, = front.wait_closed(1)
+        for path in front.files("old/**/*.mp4"):
+            path.unlink()
+        assert front.change(gone["id"], KEEP)["error"] == -errno.ENOENT
+        front.play(2, video, 100, 200, base)
+        assert [clip["camera"] for clip in front.list()] == ["running"]
+        assert front.state["state"] == READY
+        said = front.end()
+        assert said.count("clip 1 of old/plain") == 1 and "nothing is recorded" not in said
+        path, = front.files()
+        assert video.frames_in(path) == list(range(200))
+
+
+def test_something_in_the_way_of_a_kept_clip_is_left_alone(video, tmp_path):
+    with Front(tmp_path / "clips") as front:
+        front.track(1, before_s=0, after_s=0)
+        front.wait_ready()
+        event_clip(front, video, 1, time.monotonic_ns() - 60 * SECOND, 0)
+        clip, = front.wait_closed(1)
+        path, = front.files()
+        foreign = path.with_name(path.name.replace(".mp4", ".keep.mp4"))
+        foreign.write_text("somebody's")
+        answer = front.change(clip["id"], KEEP)
+        assert answer["error"] == -errno.EEXIST and "another file" in answer["sentence"]
+        found, = front.list()
+        assert not found["is_kept"] and front.state["state"] == READY
+        assert foreign.read_text() == "somebody's" and video.frames_in(path) == list(range(25))
+        foreign.unlink()
+        assert front.change(clip["id"], KEEP)["error"] == 0 and front.list()[0]["is_kept"]
+
+
+def test_a_camera_whose_folder_is_no_folder_costs_the_others_nothing(video, tmp_path):
+    folder = tmp_path / "clips"
+    with Front(folder) as front:
+        front.wait_ready()
+        (folder / "bad").write_text("somebody's")
+        base = time.monotonic_ns() - 60 * SECOND
+        for view, camera in (1, "bad"), (2, "good"):
+            front.track(view, camera, mode=ALWAYS)
+            front.play(view, video, 0, 100, base)
+        front.wait(lambda: "bad/plain" in front.state["sentence"], "which view fails")
+        assert front.state["state"] == READY and front.state["lost_clips"] >= 1
+        (folder / "bad").unlink()
+        end = time.monotonic() + 30
+        for first in itertools.count(100, 25):  # as long as it pauses
+            for view in (1, 2):
+                front.play(view, video, first, first + 25, base)
+            front.list()
+            if not front.state["sentence"] or time.monotonic() > end:
+                break
+            time.sleep(0.5)
+        said = front.end()
+        assert said.count("cannot write clips of bad/plain") == said.count("can be written again") == 1
+        good, = front.files("good/**/*.mp4")
+        assert video.frames_in(good) == [i % 1000 for i in range(first + 25)]
+        assert front.files("bad/**/*.mp4")
+
+
+def test_what_could_not_be_written_of_a_view_is_not_said_once_it_is_gone(video, tmp_path):
+    folder = tmp_path / "clips"
+    with Front(folder) as front:
+        front.wait_ready()
+        (folder / "bad").write_text("somebody's")
+        front.track(1, "bad", mode=ALWAYS)
+        front.play(1, video, 0, 100, time.monotonic_ns() - 60 * SECOND)
+        front.wait(lambda: "bad/plain" in front.state["sentence"], "which view fails")
+        front.send("RECORD_TRACK_END", view=1)
+        front.wait(lambda: not front.state["sentence"], "that nothing fails any more")
+        said = front.end()
+        assert said.count("cannot write clips of bad/plain") == 1 and "can be written again" not in said
+
+
+def test_kept_clips_that_leave_no_room_are_named_as_the_cause(video, tmp_path):
+    with Front(tmp_path / "clips", max_bytes=300_000) as front:
+        front.track(1, before_s=0, after_s=0)
+        front.wait_ready()
+        base = time.monotonic_ns() - 500 * SECOND
+        for number in itertools.count():
+            event_clip(front, video, 1, base, 100 * number, number + 1)
+            clip = front.wait_closed(number + 1)[-1]
+            if front.change(clip["id"], KEEP)["error"]:  # it is deleted
+                break
+        front.wait(lambda: "kept" in front.state["sentence"], "why clips are deleted")
+        front.wait(lambda: front.state["deleted_clips"] == 1, "that the clip is deleted")
+        assert front.state["lost_clips"] == 1
+        assert 0 < front.state["kept_bytes"] <= 300_000
+        assert front.change(1, UNKEEP)["error"] == 0
+        event_clip(front, video, 1, base, 100 * (number + 1), number + 2)
+        front.wait(lambda: len(front.clips) == number + 2 and not front.state["sentence"], "that there is room")
+        said = front.end()
+        assert said.count("leave no room") == 1
+
+
+def test_the_index_has_at_most_twice_the_lines_that_it_needs(video, tmp_path):
+    folder = tmp_path / "clips"
+    with Front(folder, max_bytes=100_000) as front:
+        front.track(1, before_s=0, after_s=0)
+        front.wait_ready()
+        base = time.monotonic_ns() - 400 * SECOND
+        for number in range(60):
+            event_clip(front, video, 1, base, 100 * number, number + 1)
+        front.wait_closed(60)
+        front.wait(lambda: front.state["deleted_clips"] > 50 and front.state["clip_bytes"] <= 100_000, "deletions")
+        clips = front.list()
+        assert wait_for(lambda: len((folder / "index.jsonl").read_text().splitlines()) <= 2 * (1 + len(clips)))
+        syncs = front.state["syncs"]
+    ids = {read_line(line)["id"] for line in (folder / "index.jsonl").read_text().splitlines()[1:]}
+    assert {clip["id"] for clip in clips} <= ids
+    assert syncs < 60 * 8
+    with Front(folder) as front:
+        front.wait_ready()
+        assert front.list() == clips
+
+
+def test_a_clip_is_shown_as_kept_once_that_is_on_the_disk(tmp_path):
+    control, folder = tmp_path / "control", tmp_path / "clips"
+    write_clips(folder, 1, size=100)
+    with Front(folder, environment=with_disk(control=control)) as front:
+        front.wait_ready()
+        with stalled(control):
+            asked = front.ask("RECORD_CHANGE", "@IIQ", KEEP, 1)
+            assert not front.list()[0]["is_kept"]
+        assert front.done(asked)["error"] == 0 and front.list()[0]["is_kept"]
+
+
+def test_a_picture_behind_a_delete_leaves_nothing(video, tmp_path):
+    control, folder = tmp_path / "control", tmp_path / "clips"
+    with Front(folder, environment=with_disk(control=control)) as front:
+        front.track(1, before_s=0, after_s=0)
+        front.wait_ready()
+        event_clip(front, video, 1, time.monotonic_ns() - 60 * SECOND, 0)
+        clip, = front.wait_closed(1)
+        with stalled(control):
+            asked = front.ask("RECORD_CHANGE", "@IIQ", DELETE, clip["id"])
+            front.picture(1, time.monotonic_ns() - 59 * SECOND, JPEG)
+            front.list()
+        assert front.done(asked)["error"] == 0
+        front.end()
+    assert [path.name for path in folder.iterdir()] == ["index.jsonl"]
+
+
+def test_names_are_safe_before_anybody_hears_of_them(video, tmp_path):
+    """Of a clip that has ended, of one that is kept, and of the folder's mark."""
+    log = tmp_path / "log"
+
+    def unsafe():
+        disk = disk_log.Disk(tmp_path)
+        for operation in disk_log.read(log):
+            disk.do(operation)
+        return [change for change in disk.changes if not any(".edged-recorder" in path for path in change)]
+
+    with Front(tmp_path / "clips", environment=with_disk(log=log)) as front:
+        front.track(1, before_s=0, after_s=0)
+        front.wait_ready()
+        assert not unsafe()
+        event_clip(front, video, 1, time.monotonic_ns() - 60 * SECOND, 0)
+        clip, = front.wait_closed(1)
+        assert not unsafe()
+        assert front.change(clip["id"], KEEP)["error"] == 0
+        assert not unsafe()

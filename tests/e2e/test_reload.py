@@ -1,6 +1,8 @@
 """SIGHUP: the cameras that changed start anew, the others' viewers notice nothing."""
 
+import os
 import re
+import signal
 import subprocess
 import time
 
@@ -9,6 +11,8 @@ import pytest
 import daemon
 import pattern
 import rtsp
+from ports import free_port
+from test_users import client, make_file
 
 SMALL = {"width": 640, "height": 360}
 
@@ -69,6 +73,92 @@ def test_reload_of_a_broken_configuration_changes_nothing(edged, watch, text, er
     assert pids(server) == before
 
 
+def test_a_file_that_is_being_written_is_taken_when_it_is_whole(edged, watch):
+    """Cut off behind any of its lines it is a configuration, too, of other cameras or views."""
+    server = edged([daemon.camera("front", **SMALL)])
+    viewer = watch(server.url("/front/edges"))
+    viewer.wait_numbers(1)
+    before = pids(server)
+    whole = server.config.read_text()
+    assert whole.splitlines()[-1].startswith("cameras = ")
+    cut = "".join(whole.splitlines(keepends=True)[:-1])
+    for written in (cut, cut + 'cameras = ( { name = "other"; source = "pattern"; } );\n'):
+        told = len(server.notify.told)
+        server.config.write_text(written)
+        server.signal(signal.SIGHUP)
+        server.wait_notified("^RELOADING=1$", told)
+        time.sleep(0.2)
+        server.config.write_text(whole)
+        server.wait_notified("^READY=1$", told)
+        assert "configuration reloaded from" in server.stderr() and "/other/" not in server.stderr()
+    assert server.status()["configuration"]["successful"]
+    viewer.wait_after(time.monotonic_ns(), pattern.FPS)
+    server.assert_accounted(viewer)
+    assert pids(server) == before
+
+
+def test_a_reload_that_leaves_no_camera_looks_again(edged, watch):
+    server = edged([daemon.camera("front", **SMALL)])
+    viewer = watch(server.url("/front/edges"))
+    viewer.wait_numbers(1)
+    before, cameras, told = pids(server), server.cameras, len(server.notify.told)
+    server.write_config([daemon.camera("other", **SMALL)])
+    os.utime(server.config, (1e9, 1e9))
+    asked = subprocess.Popen([daemon.EDGECTL, "reload", "--socket", server.socket], stdout=subprocess.PIPE)
+    server.wait_notified("^RELOADING=1$", told)
+    server.write_config(cameras)
+    assert asked.wait(daemon.PATIENCE_S) == 0, "who asks waits for the last look"
+    viewer.wait_after(time.monotonic_ns(), pattern.FPS)
+    server.assert_accounted(viewer)
+    assert pids(server) == before
+    server.reload([daemon.camera("other", **SMALL)])  # that is meant, and stays
+    assert list(pids(server)) == ["other"]
+
+
+def test_users_that_are_being_written_are_taken_when_they_are_whole(edged, tmp_path):
+    users = make_file(tmp_path)
+    server = edged([daemon.camera("front", **SMALL)], settings={"rtsp": {"users": users}})
+    whole, told = users.read_text(), len(server.notify.told)
+    with client(server, "vera") as vera:
+        daemon.wait_for(lambda: vera.request("DESCRIBE", "/front/edges").code == 200)
+        users.write_text(whole.splitlines(keepends=True)[-1])
+        assert "vera" not in users.read_text()
+        server.signal(signal.SIGHUP)
+        server.wait_notified("^RELOADING=1$", told)
+        users.write_text(whole)
+        server.wait_notified("^READY=1$", told)
+        assert vera.request("DESCRIBE", "/front/edges").code == 200
+
+
+@pytest.mark.parametrize("text, error", [
+    ("", r'rtsp.address: got "0.0.0.0", allowed: 127.0.0.0/8, .*, or this with users'),
+    ('rtsp = { port = 1; users = "%(users)s"; tls_port = %(port)d; };',
+     r"rtsp.tls_port: got %(port)d, which is rtsp.port, too"),
+], ids=["without users", "a port twice"])
+def test_a_reload_is_checked_with_the_addresses_that_stay(edged, tmp_path, text, error):
+    """By itself the file is right: what it says of addresses counts only when edged is started again."""
+    users = make_file(tmp_path)
+    server = edged([daemon.camera("front", **SMALL)], port=free_port(),
+                   settings={"rtsp": {"address": "0.0.0.0", "users": users}})
+    before = pids(server)
+    wanted = {"users": users, "port": server.port}
+    cameras = 'cameras = ( { name = "front"; source = "pattern"; } );\n'
+    server.config.write_text("http = { port = 0; };\n" + cameras + text % wanted)
+    assert daemon.run_edged("--check", "--config", server.config).returncode == 0
+    server.hang_up()
+    verdict = server.status()["configuration"]
+    assert not verdict["successful"]
+    assert any(re.search(error % wanted, problem) for problem in verdict["problems"]), verdict
+    assert any(re.search("error: .* stays .* until edged is started again", problem)
+               for problem in verdict["problems"])
+    server.reload([daemon.camera("front", views=["edges", "canny"], **SMALL)],
+                  rtsp={"address": "127.0.0.1", "users": users})
+    verdict = server.status()["configuration"]
+    assert verdict["successful"] and 'warning: rtsp.address stays "0.0.0.0"' in verdict["problems"][0], verdict
+    server.wait_camera("front", lambda c: c["state"] == "live")
+    assert pids(server) == before
+
+
 def looks_db(viewer, gain):
     """How well the newest picture kept fits edges of that gain."""
     number, picture = list(viewer.pictures().items())[-1]
@@ -100,7 +190,7 @@ def test_what_a_frame_can_change_costs_no_process_no_event_and_no_frame(edged, w
     for viewer in viewers:
         server.assert_accounted(viewer)
     assert re.search("reloaded from .*: between two frames: "
-                     r"cameras\[0\]\.views\[0\]\.gain,", server.stderr())
+                     r"cameras\.front\.views\.edges\.gain,", server.stderr())
 
 
 def test_a_view_that_starts_anew_comes_or_goes_disturbs_no_other(edged, watch):

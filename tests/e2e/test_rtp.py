@@ -15,25 +15,31 @@ from rtsp_client import Connection
 FPS = 30
 CLOCK_HZ = 90000
 TRANSPORTS = ["tcp", "udp", "tls"]
-VIEW = {"name": "edges", "view": "edges"}
 KEYFRAME_S = 10  # the most that a view can have
+VIEWS = [{"name": name, "view": "edges", **keys}
+         for name, keys in (("edges", {}), ("often", {"keyframe_s": 0.5}), ("rare", {"keyframe_s": KEYFRAME_S}))]
+
+
+@pytest.fixture(scope="module")
+def server(shared_edged):
+    """One for all, which nothing that a viewer sends changes."""
+    port = free_port()
+    started = shared_edged([daemon.camera(views=VIEWS, width=640, height=360, fps=FPS)],
+                           settings={"rtsp": {"tls_port": port}})
+    started.tls = f"rtsps://127.0.0.1:{port}"
+    started.wait_camera("front", lambda c: c["state"] == "live")
+    return started
 
 
 @pytest.fixture
-def view(edged, tmp_path):
-    """Starts a server and opens a session of its view: view("tcp", keyframe_s=…)."""
-    connections, tls_port = [], free_port()
+def view(server):
+    """Opens a session of a view: view("tcp", "edges")."""
+    connections = []
 
-    def start(transport, **settings):
-        camera = daemon.camera(views=[{**VIEW, **settings}], width=640, height=360, fps=FPS)
-        server = edged(
-            [camera], settings={"rtsp": {"tls_port": tls_port}}, STATE_DIRECTORY=tmp_path
-        )
-        url = server.url("/front/edges")
-        rtsp.wait_served(url)
-        if transport == "tls":
-            url = f"rtsps://127.0.0.1:{tls_port}/front/edges"
-        server.wait_camera("front", lambda c: c["state"] == "live")
+    def start(transport, name="edges"):
+        path = f"/front/{name}"
+        rtsp.wait_served(server.url(path))
+        url = server.tls + path if transport == "tls" else server.url(path)
         connections.append(Connection(url))
         return rtsp_client.set_up(connections[-1], url, transport)
 
@@ -58,7 +64,7 @@ def test_packets_are_what_the_rfcs_say(view, transport):
 
 
 def test_every_key_frame_can_be_decoded_by_itself(view):
-    session = view("tcp", keyframe_s=0.5)
+    session = view("tcp", "often")
     session.play()
     keys = [unit for unit in rtp.Receiver(session).read_units(3 * FPS) if rtp.is_key(unit)]
     assert len(keys) >= 3
@@ -126,7 +132,7 @@ def fir(session):  # RFC 5104, section 4.3.1
 @pytest.mark.parametrize("message", [pli, fir])
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_a_key_frame_comes_to_who_asks_for_one(view, transport, message):
-    session = view(transport, keyframe_s=KEYFRAME_S)
+    session = view(transport, "rare")
     session.play()
     receiver = rtp.Receiver(session)
     assert rtp.is_key(receiver.read_unit())
@@ -141,7 +147,7 @@ def test_a_key_frame_comes_to_who_asks_for_one(view, transport, message):
 
 def test_who_asks_for_key_frames_without_end_gets_one_a_second(view):
     """By the stream's own clock: they are several times as big as others, and everybody's."""
-    session = view("tcp", keyframe_s=KEYFRAME_S)
+    session = view("tcp", "rare")
     session.play()
     receiver = rtp.Receiver(session)
     receiver.read_units(2 * FPS)  # with those that the start has brought

@@ -44,7 +44,7 @@ def test_a_cameras_pixels_become_square(edged, network_camera, credentials):
 
 
 @pytest.mark.parametrize(
-    ("name", "transport"), [("h264", "tcp"), ("h265", "udp"), ("jpeg", "auto")]
+    ("name", "transport"), [("h264", "tcp"), ("h265", "udp"), ("jpeg", "auto"), ("vp8", "tcp")]
 )
 def test_a_camera_with_a_password_streams(
     edged, watch, network_camera, credentials, name, transport

@@ -168,6 +168,59 @@ def test_another_port_is_taken_and_viewers_of_the_old_one_stay(serve, watch):
     server.assert_accounted(viewer)
 
 
+@pytest.fixture
+def stalled(edged, tmp_path):
+    """Starts an edged with those settings of rtsp. server.stall(True) has its disk stall."""
+    control = tmp_path / "disk"
+    fakes = (daemon.BUILD / f"tests/fakes/{name}/fake_{name}.so" for name in ("disk", "clock"))
+
+    def start(**rtsp_settings):
+        server = edged([daemon.camera("front", **SMALL)], settings={"rtsp": rtsp_settings}, STATE_DIRECTORY=tmp_path,
+                       LD_PRELOAD=":".join(map(str, fakes)), EDGED_DISK_CONTROL=control,
+                       EDGED_CLOCK_AHEAD=tmp_path / "clock")
+        server.stall = lambda does: control.write_text("stall" if does else "")
+        server.tls_port = rtsp_settings.get("tls_port")
+        return server
+
+    yield start
+    control.write_text("")
+
+
+def test_a_reload_that_needs_a_certificate_waits_for_a_slow_card_and_viewers_do_not(stalled, watch, tmp_path):
+    server = stalled()
+    viewer = watch(server.url("/front/edges"))
+    viewer.wait_numbers(1)
+    server.stall(True)
+    server.tls_port = free_port()
+    secured = {"tls_port": server.tls_port, "port": server.port}
+    server.reload(rtsp=secured)
+    problem = "rtsp.certificate: edged's own is still being written"
+    assert problem in server.status()["configuration"]["problems"][0]
+    viewer.wait_after(time.monotonic_ns(), pattern.FPS)
+    server.assert_accounted(viewer)
+    assert not (tmp_path / "tls.pem").exists()
+    server.stall(False)
+    server.reload(rtsp=secured)
+    assert server.status()["configuration"]["successful"]
+    assert shown(server) in (tmp_path / "tls.pem").read_text()
+
+
+def test_a_clock_that_is_set_while_the_card_is_slow_holds_up_no_viewer(stalled, watch, tmp_path):
+    server = stalled(tls_port=free_port())
+    before = shown(server)
+    viewer = watch(server.url("/front/edges"))
+    viewer.wait_numbers(1)
+    server.stall(True)
+    (tmp_path / "clock").write_text(str(20 * 365 * 24 * 3600))
+    server.wait_stderr("has expired by this machine's clock, keeping it and taking another")
+    viewer.wait_after(time.monotonic_ns() + 10**9, pattern.FPS)
+    assert shown(server) == before
+    server.stall(False)
+    daemon.wait_for(lambda: shown(server) != before, explain=server.stderr)
+    assert shown(server) in (tmp_path / "tls-2.pem").read_text()
+    server.assert_accounted(viewer)
+
+
 def read_to_end(connection):
     data = b""
     try:

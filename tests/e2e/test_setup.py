@@ -39,7 +39,7 @@ def test_flags_make_what_edged_takes(config):
     assert PASSWORD not in done.stdout + done.stderr
     assert run_edged("--config", config, "--check").returncode == 0
     written = config.read_text()
-    for line in ('address = "127.0.0.1";', f'users = "{config.parent}/rtsp.users";',
+    for line in (f'users = "{config.parent}/rtsp.users";',
                  'name = "yard";', 'source = "v4l2";', 'device = "/dev/video63";',
                  'view = "canny";'):
         assert line in written
@@ -106,11 +106,11 @@ def test_the_port_inside_tls_may_be_the_only_one(config):
 def test_without_a_user_it_stays_this_machines_own(config):
     done = run_setup(config, "--view", "motion")
     assert done.returncode == 0, done.stderr
-    assert 'address = "127.0.0.1";' in config.read_text()
+    assert "address" not in config.read_text()
     refused = run_setup(config, "--address", "0.0.0.0", "--force")
     assert refused.returncode == 1
     assert "rtsp.address: got \"0.0.0.0\", allowed:" in refused.stderr
-    assert 'address = "127.0.0.1";' in config.read_text()
+    assert "address" not in config.read_text()
 
 
 @pytest.mark.parametrize("text", [
@@ -124,7 +124,82 @@ def test_a_configuration_of_defaults_is_replaced_without_asking(config, text):
     assert 'rtsp.address: "127.0.0.1" -> "0.0.0.0"' in done.stdout
     assert names(config) == ["edged.conf", "edged.conf.bak", "rtsp.users"]
     assert (config.parent / "edged.conf.bak").read_text() == text
-    assert f"{config}.bak has what it had before" in done.stdout
+    assert f"{config}.bak is the file as it was before" in done.stdout
+
+
+def test_only_what_differs_is_changed_in_the_file(config):
+    """Word for word: comments, order and settings that stay; no key that has its default is added."""
+    config.write_text("""# mine
+rtsp = { address = "127.0.0.1"; port = 9554; };   # another one
+cameras = (
+  /* the door; once { name = "gate" } */
+  { name = "front"; source = "pattern";
+    views = ( { name = "edges"; view = "edges"; gain = 1.5; }, # strong
+              { view = "canny"; } );
+  },
+  { name = "back"; source = "pattern"; }
+);
+""")
+    done = run_setup(config, "--user", "anna", "--device", "rtsp://camera/1", "--force")
+    assert done.returncode == 0, done.stderr
+    assert config.read_text() == f"""# mine
+rtsp = {{ address = "0.0.0.0"; port = 9554; users = "{config.parent}/rtsp.users"; }};   # another one
+cameras = (
+  /* the door; once {{ name = "gate" }} */
+  {{ name = "front"; source = "rtsp";
+    views = ( {{ name = "edges"; view = "edges"; gain = 1.5; }}, # strong
+              {{ view = "canny"; }} );
+    url = "rtsp://camera/1";
+  }},
+  {{ name = "back"; source = "pattern"; }}
+);
+"""
+    done = run_setup(config, "--view", "motion", "--force")
+    assert done.returncode == 0, done.stderr
+    assert """
+    views = ( { name = "motion"; view = "motion"; },
+        { name = "edges"; view = "edges"; gain = 1.5; },
+        { view = "canny"; } );
+""" in config.read_text()
+    assert "# mine\n" in config.read_text() and "/* the door" in config.read_text()
+
+
+def test_a_new_file_has_only_what_is_not_the_default(config):
+    assert run_setup(config, "--view", "canny", "--device", "/dev/video63").returncode == 0
+    settings = [line for line in config.read_text().splitlines() if line and not line.startswith("#")]
+    assert "".join(settings) == (
+        'cameras = ( { name = "front"; source = "v4l2"; device = "/dev/video63"; '
+        'views = ( { name = "canny"; view = "canny"; },  { name = "edges"; view = "edges"; } ); } );')
+
+
+def test_settings_of_an_included_file_are_written_out_where_they_change(config):
+    (config.parent / "network.conf").write_text('rtsp = { port = 9554; };\n')
+    config.write_text('# mine\n@include "network.conf"\ncpu_threads = 2;\n')
+    assert run_setup(config, "--view", "canny", "--force").returncode == 0
+    assert '# mine\n@include "network.conf"\n' in config.read_text()
+    done = run_setup(config, "--user", "anna", "--force")
+    assert done.returncode == 0, done.stderr
+    assert "port = 9554;" in config.read_text() and 'address = "0.0.0.0";' in config.read_text()
+    assert run_edged("--config", config, "--check").returncode == 0
+
+
+def test_files_named_relative_to_the_configuration_stay_so(config):
+    assert run_setup(config, "--user", "anna").returncode == 0
+    text = '# mine\nrtsp = { users = "rtsp.users"; address = "0.0.0.0"; };  # beside\n'
+    config.write_text(text)
+    assert run_setup(config, "--view", "canny", "--force").returncode == 0
+    assert config.read_text().startswith(text)
+    assert run_edged("--config", config, "--check").returncode == 0
+
+
+def test_a_copy_of_the_file_is_never_overwritten(config):
+    config.write_text("# first\n")
+    for view in ("canny", "motion", "gray"):
+        assert run_setup(config, "--view", view, "--force").returncode == 0
+    copies = [(config.parent / f"edged.conf.bak{end}").read_text() for end in ("", ".1", ".2")]
+    assert copies[0] == "# first\n"
+    assert "canny" in copies[1] and "motion" not in copies[1]
+    assert "motion" in copies[2] and "gray" not in copies[2]
 
 
 def test_somebodys_configuration_is_kept_without_force(config):
@@ -246,10 +321,97 @@ def test_a_broken_configuration_is_not_changed_without_force(config):
     refused = run_setup(config, "--user", "anna")
     assert refused.returncode == 1
     assert "cameras[0].fps" in refused.stderr
+    assert "run this on a terminal, where it offers to mend them" in refused.stderr
     assert config.read_text() == "cameras = ( { fps = -1; } );"
     assert run_setup(config, "--user", "anna", "--force").returncode == 0
     assert run_edged("--config", config, "--check").returncode == 0
     assert (config.parent / "edged.conf.bak").read_text() == "cameras = ( { fps = -1; } );"
+
+
+PATTERN = 'cameras = ( { source = "pattern"; } );  # mine\n'
+# A file with a mistake, what is told of it, answers with what is told of them where they are wrong,
+# and the file that comes out; "" is Enter.
+MENDS = {
+    "value": ('cameras = ( { source = "pattern"; fps = -1; } );  # mine\n',
+              ":1: error: cameras[0].fps: got -1, allowed: an integer from 1 to 240",
+              [("[30]: ", "300", "got 300, allowed"), ("[30]: ", "fast", "got the string"),
+               ("[30]: ", "25", "")],
+              'cameras = ( { source = "pattern"; fps = 25; } );  # mine\n'),
+    "word": ('cameras = ( { source = "patern"; } );  # mine\n', 'did you mean "pattern"?',
+             [("[pattern]: ", "", "")], PATTERN),
+    "key": (PATTERN + 'control = { sokcet = "/tmp/s"; };\n', ":2: error: control.sokcet: unknown key",
+            [("[socket]: ", "plug", "control.plug: unknown key"), ("[out]: ", "socket", "")],
+            PATTERN + 'control = { socket = "/tmp/s"; };\n'),
+    "needed": ('cameras = ( { source = "rtsp"; } );\n', "cameras[0].url: got nothing, allowed",
+               [("[keep]: ", "http://x", "allowed"), ("[keep]: ", "rtsp://192.0.2.7/a", "")],
+               'cameras = ( { url = "rtsp://192.0.2.7/a"; source = "rtsp"; } );\n'),
+    "taken out": (PATTERN + "cpu_threads = 2; colour = [1, 2]; # red\n", "colour: unknown key",
+                  [("[out]: ", "", "")], PATTERN + "cpu_threads = 2;  # red\n"),
+    "mark and carriage return": (
+        '\ufeff# first\r\n' + PATTERN.replace("pattern", "patern").replace("\n", "\r\n"),
+        ":2: error: cameras[0].source", [("[pattern]: ", "", "")],
+        '\ufeff# first\r\n' + PATTERN.replace("\n", "\r\n")),
+    "quote": ("cameras = ( { source = \u201cpattern\u201d; } );  # mine\n", "got a curly quote",
+              [('source = "pattern"; } );  # mine]: ', "", "")], PATTERN),
+    "bracket": (PATTERN + "  rtsp = { port = 8554;\n", ':2: error: syntax error: "{" is never closed',
+                [("[keep]: ", "rtsp = { port = 8554; ;", "never closed"),
+                 ("[keep]: ", "rtsp = { port = 8554; };", "")],
+                PATTERN + "  rtsp = { port = 8554; };\n"),
+    "twice": (PATTERN + "cameras = ( );\n", "cameras is set at ", [("[keep]: ", "# no", "")],
+              PATTERN + "# no\n"),
+}
+
+
+@pytest.mark.parametrize("was, told, answers, mended", MENDS.values(), ids=MENDS.keys())
+def test_a_mistake_is_mended_by_an_answer_that_edged_takes(config, was, told, answers, mended):
+    config.write_bytes(was.encode())
+    terminal = on_terminal("setup", "--config", config)
+    terminal.wait_shown(told.encode())
+    for question, typed, wrong in answers:
+        terminal.answer((question.encode(), typed.encode()))
+        terminal.wait_shown(wrong.encode())
+    terminal.answer((b"[camera0]: ", b""), (b"[edges]: ", b""), (b"[viewer]: ", b"none"),
+                    (b"[off]: ", b""))
+    terminal.wait_shown(b"Write that to")
+    assert config.read_bytes() == was.encode() and names(config) == ["edged.conf"]
+    terminal.type(b"yes\n")
+    assert terminal.wait() == 0, terminal.shown.decode()
+    assert config.read_bytes() == mended.encode()
+    assert (config.parent / "edged.conf.bak").read_bytes() == was.encode()
+    assert run_edged("--config", config, "--check").returncode == 0
+
+
+def test_a_mistake_that_is_kept_leaves_the_others_mended(config):
+    was = "# mine\ncpu_threads = 0;\nnonsense = 3;\n"
+    config.write_text(was)
+    terminal = on_terminal("setup", "--config", config)
+    terminal.answer((b"cpu_threads; out takes it out of the file, keep leaves it as it is [1]: ", b"2"),
+                    (b"Key in the place of nonsense; ", b"keep"), (b"Write that to", b"yes"))
+    assert terminal.wait() == 1
+    assert b"cpu_threads: 0 -> 2\r\n" in terminal.shown
+    assert b"before you correct what you have kept" in terminal.shown
+    assert config.read_text() == "# mine\ncpu_threads = 2;\nnonsense = 3;\n"
+    assert (config.parent / "edged.conf.bak").read_text() == was
+
+
+def test_a_mistake_of_an_included_file_is_told_and_left(config):
+    (config.parent / "more.conf").write_text("cpu_threads = 0;\n")
+    config.write_text('@include "more.conf"\n')
+    terminal = on_terminal("setup", "--config", config)
+    assert terminal.wait() == 1
+    assert b"more.conf:1: error: cpu_threads: got 0, allowed" in terminal.shown
+    assert b"Another file has it, which setup leaves as it is." in terminal.shown
+    assert (config.parent / "more.conf").read_text() == "cpu_threads = 0;\n"
+    assert names(config) == ["edged.conf", "more.conf"]
+
+
+def test_the_end_of_the_input_mends_nothing(config):
+    config.write_text("cpu_threads = 0; colour = 1;\n")
+    terminal = on_terminal("setup", "--config", config)
+    terminal.answer((b"[1]: ", b""), (b"[out]: ", b"\x04"))
+    assert terminal.wait() == 1
+    assert b"nothing is written" in terminal.shown
+    assert config.read_text() == "cpu_threads = 0; colour = 1;\n" and names(config) == ["edged.conf"]
 
 
 def test_a_terminal_is_asked_for_the_rest(config, tmp_path):
@@ -259,10 +421,11 @@ def test_a_terminal_is_asked_for_the_rest(config, tmp_path):
     (programs / "qrencode").chmod(0o755)
     terminal = on_terminal("setup", "--config", config, "--device", "auto",
                            PATH=f"{programs}:{os.environ['PATH']}")
-    terminal.answer((b"Name of the camera [front]: ", b"yard"), (b"[edges]: ", b"egdes"),
+    terminal.answer((b"[front]: ", b"yard"), (b"[edges]: ", b"egdes"),
                     (b"[edges]: ", b"edges"), (b"[viewer]: ", b"two words"),
                     (b"[viewer]: ", b"anna"), (b"[0.0.0.0]: ", b"10.1.2.3"), (b"rtsps [no]: ", b"yes"),
-                    (b"Password of anna", b"short"), (b"again: ", b"short"))
+                    (b"inside TLS [yes]: ", b""), (b"always [off]: ", b"sometimes"),
+                    (b"always [off]: ", b"events"), (b"Password of anna", b"short"), (b"again: ", b"short"))
     for question in (b"Password of anna", b"again: "):
         terminal.answer((question, PASSWORD.encode()))
         assert PASSWORD.encode() not in terminal.process("cmdline")
@@ -272,7 +435,37 @@ def test_a_terminal_is_asked_for_the_rest(config, tmp_path):
     assert PASSWORD.encode() not in terminal.shown
     assert 'name = "yard";' in config.read_text()
     assert "tls_port = 8322;" in config.read_text()
+    assert 'http = { address = "10.1.2.3"; tls = true; };' in config.read_text()
+    assert 'record = { mode = "events"; };' in config.read_text()
+    assert 'regions = ( { name = "picture"; } );' in config.read_text()
+    assert b"  https://10.1.2.3:9854\r\n" in terminal.shown
+    assert run_edged("--config", config, "--check").returncode == 0
     assert "\nanna:viewer:" in (config.parent / "rtsp.users").read_text()
+
+
+def test_a_broker_is_asked_for_where_edged_mqtt_is(config):
+    """Once: what is there already is offered, and its login is not asked for again."""
+    terminal = on_terminal("setup", "--config", config, "--device", "auto", EDGED_MQTT_PROGRAM="edged-mqtt")
+    terminal.answer((b"[front]: ", b""), (b"[edges]: ", b""), (b"[viewer]: ", b"none"), (b"[off]: ", b""),
+                    (b"finds the cameras [none]: ", b"mqtt://there"), (b"allowed: a name or an address", b""))
+    terminal = on_terminal("setup", "--config", config, "--device", "auto", EDGED_MQTT_PROGRAM="edged-mqtt")
+    terminal.answer((b"[front]: ", b""), (b"[edges]: ", b""), (b"[viewer]: ", b"none"), (b"[off]: ", b""),
+                    (b"finds the cameras [none]: ", b"home.local"), (b"inside TLS [no]: ", b"yes"),
+                    (b"at the broker, or none [none]: ", b"jetson"), (b"Password of that user", PASSWORD.encode()))
+    terminal.answer((b"Write that to", b"yes"))
+    assert terminal.wait() == 0, terminal.shown
+    secret = config.parent / "mqtt.password"
+    assert (f'mqtt = {{ broker = "home.local"; tls = true; user = "jetson"; password_file = "{secret}"; }};'
+            in config.read_text())
+    assert secret.read_text() == PASSWORD and secret.stat().st_mode & 0o7777 == 0o600
+    assert PASSWORD.encode() not in terminal.shown
+    assert run_edged("--config", config, "--check").returncode == 0
+    again = on_terminal("setup", "--config", config, "--device", "auto", EDGED_MQTT_PROGRAM="edged-mqtt")
+    again.answer((b"[front]: ", b""), (b"[edges]: ", b""), (b"[viewer]: ", b"none"), (b"[off]: ", b""),
+                 (b"finds the cameras [home.local]: ", b""))
+    assert again.wait() == 0, again.shown
+    done = run_setup(config, "--broker", "none", "--force")
+    assert done.returncode == 0 and 'mqtt = { broker = "";' in config.read_text(), done.stderr
 
 
 def test_each_wrong_answer_is_asked_again_with_its_rule(config):
@@ -298,6 +491,7 @@ def test_each_wrong_answer_is_asked_again_with_its_rule(config):
         if right is not None:
             terminal.answer((question[-4:], right))
         assert config.read_text() == was and names(config) == ["edged.conf"]
+    terminal.answer((b"[off]: ", b"maybe"), (b"[off]: ", b""))
     rule = b"at least 8 characters, not a common password.\r\nPassword of anna: "
     for wrong, again, told in [(b"short", b"short", b"8"), (b"password1", b"password1", b"commonest"),
                                (PASSWORD.encode(), b"another one", b"differ")]:
@@ -319,7 +513,7 @@ def test_a_terminal_that_says_no_changes_nothing(config):
     config.write_text("cpu_threads = 3;")
     terminal = on_terminal("setup", "--config", config, "--device", "auto", "--camera", "yard",
                            "--view", "gray")
-    terminal.answer((b"[viewer]: ", b"none"), (b"Write that to", b"no"))
+    terminal.answer((b"[viewer]: ", b"none"), (b"[off]: ", b""), (b"Write that to", b"no"))
     assert terminal.wait() == 1
     assert config.read_text() == "cpu_threads = 3;"
     assert names(config) == ["edged.conf"]
@@ -327,7 +521,7 @@ def test_a_terminal_that_says_no_changes_nothing(config):
 
 def test_the_end_of_the_input_writes_nothing(config):
     terminal = on_terminal("setup", "--config", config, "--device", "auto")
-    terminal.answer((b"Name of the camera [front]: ", b"yard"))
+    terminal.answer((b"[front]: ", b"yard"))
     terminal.wait_shown(b"[edges]: ")
     terminal.type(b"\x04")
     assert terminal.wait() == 1

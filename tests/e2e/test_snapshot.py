@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import struct
 import subprocess
 import time
 
@@ -111,8 +112,8 @@ def test_snapshots_are_what_edgectl_process_makes(snapped, tmp_path):
              for view in ("camera", "gray", "edges", "canny", "overlay", "direction")]
     server = snapped(
         source="gstreamer", views=views,
-        pipeline=f"filesrc location={still} ! pngdec ! imagefreeze is-live=true ! videoconvert ! "
-        "video/x-raw,format=BGRx,framerate=10/1")
+        pipeline=f"multifilesrc location={still} loop=true caps=image/png,framerate=10/1 ! pngdec ! videoconvert ! "
+        "video/x-raw,format=BGRx")
     for view in (view["name"] for view in views):
         made = tmp_path / f"{view}.png"
         subprocess.run([daemon.EDGECTL, "process", "--view", view, still, made], check=True,
@@ -125,6 +126,23 @@ def test_snapshots_are_what_edgectl_process_makes(snapped, tmp_path):
         assert psnr >= 34
 
 
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_a_telephones_picture_is_shown_as_it_was_taken(snapped, tmp_path, orientation):
+    """A quarter of another gray in each corner tells all eight orientations apart; OpenCV turns as EXIF
+    (TIFF 6.0, tag 274) says."""
+    stored = np.repeat(np.repeat(np.array([[30, 90], [150, 220]], np.uint8), 60, 0), 100, 1)
+    data = cv2.imencode(".jpg", stored)[1].tobytes()
+    tiff = b"II" + struct.pack("<HIH", 42, 8, 1) + struct.pack("<HHIHH", 274, 3, 1, orientation, 0) + bytes(4)
+    body = b"Exif\0\0" + tiff
+    path = tmp_path / "picture.jpg"
+    path.write_bytes(data[:2] + b"\xff\xe1" + struct.pack(">H", len(body) + 2) + body + data[2:])
+    expected = cv2.imread(str(path))
+    shown, _ = snapshot(snapped(source="file", path=str(path), views=[{"name": "plain", "view": "camera"}]),
+                        "?view=plain")
+    assert shown.shape == expected.shape
+    assert np.abs(shown.astype(int) - expected).mean() < 3
+
+
 def test_smaller_snapshots_are_means_of_the_whole_one(snapped, tmp_path):
     """Of a picture that stays the same."""
     still = tmp_path / "still.png"
@@ -132,8 +150,8 @@ def test_smaller_snapshots_are_means_of_the_whole_one(snapped, tmp_path):
     cv2.imwrite(str(still), cv2.resize(noise, (WIDTH, HEIGHT), interpolation=cv2.INTER_CUBIC))
     server = snapped(
         source="gstreamer", views=[{"name": "plain", "view": "camera"}],
-        pipeline=f"filesrc location={still} ! pngdec ! imagefreeze is-live=true ! videoconvert ! "
-        "video/x-raw,format=NV12,framerate=10/1")
+        pipeline=f"multifilesrc location={still} loop=true caps=image/png,framerate=10/1 ! pngdec ! videoconvert ! "
+        "video/x-raw,format=NV12")
     whole, _ = snapshot(server, "?scale=1")
     for word, divisor in (("1/2", 2), ("1/4", 4), ("1%2F8", 8)):
         size = (WIDTH // divisor, HEIGHT // divisor)
@@ -142,6 +160,27 @@ def test_smaller_snapshots_are_means_of_the_whole_one(snapped, tmp_path):
         psnr = pattern.psnr_db(*(cv2.cvtColor(p, cv2.COLOR_BGR2GRAY) for p in (small, expected)))
         print(f"{word}: {psnr:.1f} dB")
         assert small.shape == expected.shape and psnr >= 30
+
+
+def test_a_snapshot_is_not_sent_twice_to_a_client_that_has_it(edged):
+    """Of a slow camera; a client asks more often than it brings pictures."""
+    port = free_port()
+    server = edged([daemon.camera(width=WIDTH, height=HEIGHT, fps=1)], settings={"http": {"port": port}})
+    url = f"http://127.0.0.1:{port}/snapshot.jpg"
+    server.wait_camera("front", lambda c: c["state"] == "live")
+
+    def asked_again():
+        status, first, _ = curl(url)
+        if status == 503:
+            return False  # the machine was too busy for one in time
+        status, headers, rest = curl(url, "-H", f"If-None-Match: {first['etag']}")
+        assert (status, bool(rest)) == ((304, False) if headers["etag"] == first["etag"] else (200, True))
+        return status == 304
+
+    daemon.wait_for(asked_again)
+    status, headers, body = curl(url, "-I")
+    assert (status, headers["content-type"], body) == (200, "image/jpeg", b"")
+    assert int(headers["content-length"]) > 1000
 
 
 def test_what_cannot_be_had_is_said(snapped):

@@ -72,6 +72,24 @@ def test_real_street_clip_streams_edges(live, watch):
         assert (picture > 100).mean() > 0.001
 
 
+def test_a_clip_is_streamed_without_gstreamers_bad_plugins(edged, watch, few_plugins):
+    """To viewers that come late, too: parameter sets are in front of each key frame."""
+    server = edged([daemon.camera(source="file", path=STREET)], **few_plugins)
+    server.wait_mount("/front/edges", lambda mount: mount["encoded"] == 0)
+    first = watch(server.url("/front/edges"), size=(768, 576), keep_every=1)
+    first.camera_pictures(2)
+    late = watch(server.url("/front/edges"), transport="tcp", size=(768, 576), keep_every=1)
+    assert late.camera_pictures(5)[-1].max() > 100
+    assert "-> x264enc" in server.camera()["path"]
+
+
+def test_clips_that_need_a_parser_say_which_package_has_it(few_plugins, tmp_path):
+    done = subprocess.run([daemon.EDGECTL, "process", STREET, tmp_path / "out.mp4"], capture_output=True, text=True,
+                          env=daemon.environment(**few_plugins), timeout=daemon.PATIENCE_S)
+    assert done.returncode == 1 and "h264parse is not installed" in done.stderr
+    assert "gstreamer1.0-plugins-bad" in done.stderr
+
+
 def test_gstreamer_pipeline_writes_into_our_frames_without_a_copy(live, watch):
     server = live(source="gstreamer", pipeline="videotestsrc is-live=true pattern=ball")
     viewer = watch(server.url("/front/edges"), keep_every=1)

@@ -67,7 +67,7 @@ def test_watch_ends_quietly_with_its_reader(moving):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=daemon.environment(),
     )
     os.kill(moving.camera()["process"]["pid"], signal.SIGUSR1)
-    assert "motion began" in watch.stdout.readline()
+    daemon.wait_for(lambda: "motion began" in watch.stdout.readline())
     watch.stdout.close()
     os.kill(moving.camera()["process"]["pid"], signal.SIGUSR1)
     assert watch.wait(daemon.PATIENCE_S) == -signal.SIGPIPE

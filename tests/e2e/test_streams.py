@@ -11,6 +11,14 @@ import daemon
 import pattern
 import rtsp
 
+SMALL = {"width": 640, "height": 360}
+
+
+@pytest.fixture(scope="module")
+def shared(shared_edged):
+    """One for tests that only ask."""
+    return shared_edged([daemon.camera(views=["edges", "camera"])])
+
 
 def probe(url):
     """The video stream as ffprobe sees it."""
@@ -22,9 +30,8 @@ def probe(url):
     return json.loads(result.stdout)["streams"][0]
 
 
-def test_sdp_offers_h264_video_with_its_parameter_sets(edged):
-    server = edged([daemon.camera()])
-    code, sdp, _ = rtsp.wait_served(server.url("/front/edges"))
+def test_sdp_offers_h264_video_with_its_parameter_sets(shared):
+    code, sdp, _ = rtsp.wait_served(shared.url("/front/edges"))
     assert code == 200
     assert re.findall(r"^m=(.*)\r?$", sdp, re.M)[0].strip() == "video 0 RTP/AVP 96"
     assert re.search(r"^a=rtpmap:96 H264/90000", sdp, re.M), sdp
@@ -55,9 +62,8 @@ def test_h265_is_signalled_as_limited_range_main_without_b_frames(edged):
     server.wait_mount("/front/edges", lambda m: m["encoder"] == "x265enc")
 
 
-def test_edges_are_signalled_as_limited_range_baseline_without_b_frames(edged):
-    server = edged([daemon.camera()])
-    stream = probe(server.url("/front/edges"))
+def test_edges_are_signalled_as_limited_range_baseline_without_b_frames(shared):
+    stream = probe(shared.url("/front/edges"))
     assert stream["color_range"] == "tv"
     assert (stream["width"], stream["height"]) == (1280, 720)
     assert stream["profile"] in ("Constrained Baseline", "Baseline")
@@ -69,7 +75,7 @@ def test_edges_are_signalled_as_limited_range_baseline_without_b_frames(edged):
     ("h265", "x265enc", "sps_max_num_reorder_pics[0]")])  # fmt: skip
 def test_no_decoder_has_to_wait_for_earlier_pictures(edged, codec, encoder, field):
     view = {"name": "edges", "view": "edges", "codec": codec, "encoder": encoder}
-    server = edged([daemon.camera(views=[view], width=640, height=360)])
+    server = edged([daemon.camera(views=[view], **SMALL)])
     url = server.url("/front/edges")
     rtsp.wait_served(url)
     result = subprocess.run(
@@ -83,7 +89,7 @@ def test_no_decoder_has_to_wait_for_earlier_pictures(edged, codec, encoder, fiel
 
 def test_a_split_is_twice_as_wide_as_its_camera(edged):
     views = ["edges", {"name": "both", "view": "split", "left": "camera", "right": "edges"}]
-    server = edged([daemon.camera(width=640, height=360, views=views)])
+    server = edged([daemon.camera(views=views, **SMALL)])
     stream = probe(server.url("/front/both"))
     assert (stream["width"], stream["height"]) == (1280, 360)
     assert stream["color_range"] == "tv"
@@ -93,7 +99,7 @@ def test_a_split_is_twice_as_wide_as_its_camera(edged):
 def test_edges_alias_is_the_first_view_of_the_first_camera(edged, watch):
     server = edged(
         [
-            daemon.camera("first", views=["edges", "camera"], width=640, height=360),
+            daemon.camera("first", views=["edges", "camera"], **SMALL),
             daemon.camera("second", views=["camera"], width=320, height=240),
         ]
     )
@@ -104,14 +110,13 @@ def test_edges_alias_is_the_first_view_of_the_first_camera(edged, watch):
     assert pattern.psnr_db(picture, pattern.expected_luma("edges", number, 640, 360)) >= 32
 
 
-def test_unknown_path_is_not_found(edged):
-    server = edged([daemon.camera()])
-    assert rtsp.describe(server.url("/front/nothing"))[0] == 404
-    assert rtsp.describe(server.url("/"))[0] == 404
+def test_unknown_path_is_not_found(shared):
+    assert rtsp.describe(shared.url("/front/nothing"))[0] == 404
+    assert rtsp.describe(shared.url("/"))[0] == 404
 
 
 def test_query_string_and_alias_share_the_media(edged, watch):
-    server = edged([daemon.camera(width=640, height=360)])
+    server = edged([daemon.camera(**SMALL)])
     server.wait_camera("front", lambda c: c["state"] == "live")  # slates are no frames of it
     for path in ("/front/edges", "/front/edges?tcp", "/edges"):
         watch(server.url(path)).wait_numbers(1)
@@ -124,7 +129,7 @@ def test_query_string_and_alias_share_the_media(edged, watch):
 
 
 def test_view_is_computed_only_while_watched(edged, watch):
-    server = edged([daemon.camera(views=["edges", "gray"])])
+    server = edged([daemon.camera(views=["edges", "gray"], **SMALL)])
     assert server.wait_camera("front", lambda c: c["frames"] > pattern.FPS)["stages"] == []
     assert [m["encoded"] for m in server.status()["mounts"]] == [0, 0]
     viewer = watch(server.url("/front/edges"))
@@ -143,7 +148,7 @@ def test_view_is_computed_only_while_watched(edged, watch):
 
 
 def test_viewer_who_returns_sees_live_frames_at_once(edged, watch):
-    server = edged([daemon.camera()])
+    server = edged([daemon.camera(**SMALL)])
     first = watch(server.url("/front/edges"))
     last = max(n for n, _ in first.wait_numbers(pattern.FPS) if n is not None)
     first.stop()
@@ -154,22 +159,21 @@ def test_viewer_who_returns_sees_live_frames_at_once(edged, watch):
     server.assert_accounted(viewer)
 
 
-def test_status_over_http_and_from_edgectl_tell_the_same(edged):
-    server = edged([daemon.camera(views=["edges", "camera"])])
-    server.wait_camera("front", lambda c: c["state"] == "live")
-    over_http, by_edgectl = server.status(), server.status_by_edgectl()
+def test_status_over_http_and_from_edgectl_tell_the_same(shared):
+    shared.wait_camera("front", lambda c: c["state"] == "live")
+    over_http, by_edgectl = shared.status(), shared.status_by_edgectl()
     assert [m["path"] for m in over_http["mounts"]] == ["/front/edges", "/front/camera"]
     assert [m["url"] for m in by_edgectl["mounts"]] == [
-        server.url("/front/edges"), server.url("/front/camera")
+        shared.url("/front/edges"), shared.url("/front/camera")
     ]
     assert by_edgectl["version"] == over_http["version"]
     camera = by_edgectl["cameras"][0]
     assert (camera["state"], camera["width"], camera["height"]) == ("live", 1280, 720)
-    assert camera["process"]["pid"] in daemon.process_children(server.process.pid)
+    assert camera["process"]["pid"] in daemon.process_children(shared.process.pid)
 
 
 def test_status_shows_latency_of_every_step(edged, watch):
-    server = edged([daemon.camera()])
+    server = edged([daemon.camera(**SMALL)])
     watch(server.url("/front/edges")).wait_numbers(1)
     steps = ("capture", "compute", "encode", "link", "capture_to_rtp")
     latency = server.wait_mount("/front/edges", lambda mount: all(
@@ -180,7 +184,7 @@ def test_status_shows_latency_of_every_step(edged, watch):
 
 
 def test_metrics_count_viewers_and_frames(edged, watch):
-    server = edged([daemon.camera()])
+    server = edged([daemon.camera(**SMALL)])
     watch(server.url("/front/edges")).wait_numbers(pattern.FPS)
     metrics = server.http_get("/metrics")
     assert re.search(r"^edged_\w*viewers\{[^}]*\} 1$", metrics, re.M), metrics
@@ -188,7 +192,7 @@ def test_metrics_count_viewers_and_frames(edged, watch):
 
 
 def test_status_and_metrics_tell_the_pace_and_what_each_process_uses(edged, watch):
-    server = edged([daemon.camera(), daemon.camera(name="back")])
+    server = edged([daemon.camera(**SMALL), daemon.camera("back", **SMALL)])
     watch(server.url("/front/edges")).wait_numbers(2 * pattern.FPS)
     camera = server.wait_camera("front", lambda c: c["process"]["cpu_s"] > 0)
     assert 0 <= camera["frame_age_s"] < daemon.PATIENCE_S
@@ -202,7 +206,7 @@ def test_status_and_metrics_tell_the_pace_and_what_each_process_uses(edged, watc
 
 
 def test_sigterm_with_viewers_is_a_clean_end(edged, watch):
-    server = edged([daemon.camera()])
+    server = edged([daemon.camera(**SMALL)])
     viewers = [watch(server.url("/front/edges"), transport=t) for t in ("udp", "tcp", "tcp", "udp")]
     for viewer in viewers:
         viewer.wait_numbers(pattern.FPS)
@@ -211,13 +215,13 @@ def test_sigterm_with_viewers_is_a_clean_end(edged, watch):
 
 
 def test_stopping_is_told_to_systemd(edged):
-    server = edged([daemon.camera()])
+    server = edged([daemon.camera(**SMALL)])
     server.stop()
     daemon.wait_for(lambda: "STOPPING=1" in server.notify.told.splitlines())
 
 
 def test_status_line_tells_systemd_rate_and_viewers(edged, watch):
-    server = edged([daemon.camera()])
+    server = edged([daemon.camera(**SMALL)])
     watch(server.url("/front/edges")).wait_numbers(pattern.FPS)
     server.wait_notified(r"^STATUS=.*\b1 viewer")
     server.wait_notified(r"^STATUS=.*\b[1-9]\d*(\.\d)? fps")

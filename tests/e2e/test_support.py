@@ -8,7 +8,7 @@ import pytest
 
 import daemon
 
-MEMBERS = {"status.json", "doctor.md", "edged.conf", "settings.conf", "journal.txt", "kernel.txt", "service.txt",
+MEMBERS = {"status.json", "doctor.md", "edged.conf", "settings.conf", "journal.txt", "crashes.txt", "kernel.txt", "service.txt",
            "versions.txt", "devices.txt"}
 PASSWORD = "hunter2-s3cret"
 CONFIGURATION = """

@@ -79,6 +79,22 @@ def test_camera_streams_with_the_copies_it_needs(edged, watch, description, kind
     assert_shows_fake_camera(pictures[-5:])
 
 
+def test_a_camera_that_is_plugged_in_again_is_noticed_by_its_node(edged, watch, tmp_path):
+    """By a name that udev gives it, as in /dev/v4l/by-path."""
+    node = tmp_path / "usb-camera-index0"
+    camera = {**CAMERA, "device": str(node)}
+    spec = f"device={node} plugged={node} format=YUYV size={SIZE[0]}x{SIZE[1]} fps=30"
+    server = edged([camera], LD_PRELOAD=daemon.FAKE_V4L2, EDGED_FAKE_V4L2=spec)
+    viewer = watch(server.url("/front/camera"), view="camera", keep_every=1)
+    for _ in range(3):
+        server.wait_camera("front", lambda c: c["state"] == "no signal" and str(node) in c["error"])
+        node.touch()
+        frames = server.camera()["frames"]
+        server.wait_camera("front", lambda c: c["state"] == "live" and c["frames"] > frames + 20)
+        node.unlink()
+    assert viewer.watching and server.camera()["process"]["restarts"] == 0
+
+
 def test_mjpeg_camera_streams_with_one_decode_a_frame(edged, watch, jpeg):
     spec = f"format=MJPG size={SIZE[0]}x{SIZE[1]} fps=30 mjpg={jpeg}"
     server = edged([CAMERA], **fake(spec))

@@ -1,4 +1,4 @@
-// What every fuzz target includes. A target is one function that libFuzzer calls with bytes of its
+// Included by every fuzz target. A target is one function that libFuzzer calls with bytes of its
 // making; it hands them to a parser as whoever sends them would, and aborts where the parser breaks
 // a promise of its header. AddressSanitizer and UBSan find the rest.
 //
@@ -18,12 +18,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-// What a header promises.
+// Checks a promise of a header.
 static inline void fuzz_claim(bool holds)
 {
-    if (!holds) {
+    if (!holds)
         abort();
-    }
 }
 
 // The bytes as a string that ends where its memory does. The caller frees it.

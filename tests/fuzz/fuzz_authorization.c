@@ -21,7 +21,7 @@ static struct account *make_account(void)
     struct account *account;
     struct error error;
 
-    fuzz_claim(account_new(&config, &error, &account) == 0);
+    fuzz_claim(account_new(&config, NULL, &error, &account) == 0);
     close(fd);
     return account;
 }

@@ -1,4 +1,4 @@
-// What a camera process takes from the front, configurations first; its lane is never started.
+// Messages of the front to a camera process, configurations first; its lane is never started.
 //
 // Parsers: daemon/camera/settings.c
 #include "tests/fuzz/fuzz_includes.h"
@@ -6,16 +6,15 @@
 
 #include "daemon/camera/camera.c"
 
-// What it would report of the views, which have different numbers.
+// The report on the views, which have different numbers.
 static void check_views(const struct settings *settings)
 {
     struct link_telemetry telemetry = {0};
 
     settings_describe(settings, &telemetry);
     fuzz_claim(settings->count == settings_camera(settings)->view_count);
-    for (size_t i = 0; i < settings->count; i++) {
+    for (size_t i = 0; i < settings->count; i++)
         fuzz_claim(settings_find(settings, telemetry.views[i].view) == settings->channels[i]);
-    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

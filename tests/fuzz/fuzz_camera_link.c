@@ -1,4 +1,4 @@
-// What the front takes from a camera process of two views, numbered 1 and 2, of which the first is
+// Messages to the front of a camera process of two views, numbered 1 and 2, of which the first is
 // watched: what reaches the rest of the front is checked. The bits of the first byte: 1 says hello;
 // 2 lets the process read nothing before the front has to wait for it; 4 lets it hang up early.
 //
@@ -37,13 +37,11 @@ static void on_telemetry(void *context, const struct link_telemetry *telemetry)
     fuzz_claim(is_text(telemetry->error, sizeof telemetry->error));
     fuzz_claim(is_text(telemetry->backend, sizeof telemetry->backend));
     fuzz_claim(is_text(telemetry->gpu, sizeof telemetry->gpu));
-    for (size_t i = 0; i < LINK_VIEWS_MAX; i++) {
+    for (size_t i = 0; i < LINK_VIEWS_MAX; i++)
         fuzz_claim(is_text(telemetry->views[i].encoder, sizeof telemetry->views[i].encoder));
-    }
     for (size_t i = 0; i < LINK_REGIONS_MAX; i++) {
-        if (telemetry->regions[i].name[0]) {
+        if (telemetry->regions[i].name[0])
             check_region(&telemetry->regions[i]);
-        }
     }
 }
 
@@ -94,18 +92,16 @@ static void send_hello(int fd)
 static void on_demand(void *context, struct stream *stream, bool key_frame)
 {
     (void)context;
-    if (camera) {
+    if (camera)
         camera_link_update(camera, stream, key_frame);
-    }
 }
 
 static void on_wake(void *context)
 {
     struct stream_reader *reader = context;
 
-    while (reader_peek(reader)) {
+    while (reader_peek(reader))
         reader_next(reader);
-    }
 }
 
 // Whatever the front sends; it is to come through whole in the end.
@@ -126,18 +122,14 @@ static void take_messages(int fd, const uint8_t *data, size_t size)
     unsigned flags = *data++;
 
     size--;
-    if (flags & HELLO) {
+    if (flags & HELLO)
         send_hello(fd);
-    }
-    for (unsigned i = 0; flags & BUSY && i < 16; i++) {
+    for (unsigned i = 0; flags & BUSY && i < 16; i++)
         camera_link_try_gpu(camera, "cuda");
-    }
-    if (flags & HANGS_UP) {
+    if (flags & HANGS_UP)
         shutdown(fd, SHUT_RDWR);
-    }
-    while (camera && fuzz_send_message(fd, &data, &size)) {
+    while (camera && fuzz_send_message(fd, &data, &size))
         g_main_context_iteration(NULL, FALSE);
-    }
     drain(fd, flags & HANGS_UP);
 }
 
@@ -148,13 +140,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct stream_reader reader;
     int fds[2], smallest = 1;
 
-    if (size < 1) {
+    if (size < 1)
         return -1;
-    }
     fuzz_claim(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
-    if (*data & BUSY) {
+    if (*data & BUSY)
         fuzz_claim(setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &smallest, sizeof smallest) == 0);
-    }
     fuzz_claim(stream_new("/front/edges", &payload_h264, 2000, &streams[0]) == 0);
     fuzz_claim(stream_new("/front/camera", &payload_h264, 2000, &streams[1]) == 0);
     fuzz_claim(camera_link_new(fds[0], &events, NULL, &camera) == 0);

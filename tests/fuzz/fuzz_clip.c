@@ -1,5 +1,5 @@
-// What a disk that was somebody else's has where clips are kept: a clip that was never finished,
-// the line of a clip in the index, the name of a file.
+// Foreign files where clips are kept: a clip that was never finished, the line of a clip in the
+// index, the name of a file.
 //
 // Parsers: daemon/mp4/mp4_reader.c daemon/recorder/recording.c
 #include "tests/fuzz/fuzz.h"

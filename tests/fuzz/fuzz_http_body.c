@@ -2,18 +2,15 @@
 // and nobody gets in by a cookie. The bodies of POST for a tune, a clip and the arm switch: what
 // comes through is something that can be asked for.
 //
-// Parsers: daemon/common/json_text.c daemon/front/http/http_body.c daemon/front/account/sessions.c
+// Parsers: daemon/common/json.c daemon/front/http/login.c daemon/front/account/sessions.c
 // Parsers: daemon/front/http/tune_route.c
 #include "tests/fuzz/fuzz.h"
 
 #include "config/live/live.h"
-#include "daemon/common/json_text.h"
+#include "daemon/common/json.h"
 #include "daemon/front/account/sessions.h"
-#include "daemon/front/http/clips_route.h"
-#include "daemon/front/http/config_route.h"
-#include "daemon/front/http/http_body.h"
-#include "daemon/front/http/tune_route.h"
-#include "daemon/front/live.h"
+#include "daemon/front/http/handlers.h"
+#include "daemon/front/http/tune_route.c"
 
 #include <errno.h>
 
@@ -22,13 +19,12 @@ static unsigned depth_of(JsonNode *node)
     unsigned deepest = 0;
     GList *list = NULL;
 
-    if (JSON_NODE_HOLDS_OBJECT(node)) {
+    if (JSON_NODE_HOLDS_OBJECT(node))
         list = json_object_get_values(json_node_get_object(node));
-    } else if (JSON_NODE_HOLDS_ARRAY(node)) {
+    else if (JSON_NODE_HOLDS_ARRAY(node))
         list = json_array_get_elements(json_node_get_array(node));
-    } else {
+    else
         return 0;
-    }
     for (GList *item = list; item; item = item->next) {
         unsigned depth = depth_of(item->data);
 
@@ -43,12 +39,12 @@ static void check_json(const char *text, size_t size)
     g_autoptr(JsonObject) object = NULL;
     struct error error = {0};
 
-    if (http_body_object(text, size, &error, &object) < 0) {
+    if (json_parse_object(text, size, &error, &object) < 0) {
         fuzz_claim(error.text[0]);
         return;
     }
     g_autoptr(JsonNode) node = json_node_init_object(json_node_alloc(), object);
-    const char *user = http_body_string(object, "user");
+    const char *user = json_find_string(object, "user");
 
     fuzz_claim(depth_of(node) <= JSON_DEPTH_MAX);
     fuzz_claim(!user || g_utf8_validate(user, -1, NULL));
@@ -68,7 +64,7 @@ static void check_controls(const char *text, size_t size)
 
 static void check_form(const char *text, size_t size)
 {
-    g_autofree char *user = http_body_field(text, size, "user");
+    g_autofree char *user = login_field(text, size, "user");
 
     fuzz_claim(!user || g_utf8_validate(user, -1, NULL));
 }
@@ -89,61 +85,74 @@ static void check_cookie(const char *cookie)
     sessions_end(sessions, cookie);
 }
 
-static int refuse_tune(void *context, const struct tuning_request *request,
-                       const struct tuning_reader *reader, struct error *error)
+static void ignore(void *context)
 {
     (void)context;
-    (void)reader;
-    fuzz_claim(request->kernels < 1U << CONFIG_KERNEL_COUNT);
-    fuzz_claim(!request->camera || g_utf8_validate(request->camera, -1, NULL));
-    fuzz_claim(!request->view || g_utf8_validate(request->view, -1, NULL));
-    return error_set(error, -EBUSY, "another is under way");
 }
 
-// The arm switch is a patch of one key.
-static void check_change(void *context, struct live_request *request)
+// A model of one camera without a process.
+static struct model *find_model(void)
 {
-    static const struct config_overrides none;
-    static struct config_file *file;
-    _cleanup_(cleanup_overrides) struct config_overrides overrides = {0}, resets = {0};
+    static const struct model_events events = {ignore, ignore, ignore, NULL};
+    static struct model model;
+    struct config *config;
+    struct live live;
 
-    (void)context;
-    fuzz_claim(file || config_file_read(NULL, NULL, &file) == 0);
-    fuzz_claim(config_patch_read(config_file_plain(file), &none, request->role, request->text,
-                                 request->size, &request->fault, &overrides, &resets) == 0);
-    fuzz_claim(overrides.count == 1 && resets.count == 0);
-    fuzz_claim(strcmp(overrides.list[0].path, "cameras.front.armed") == 0);
-    request->status = MHD_HTTP_OK;
-    request->reply = g_strdup("{}");
+    if (!model.cameras) {
+        fuzz_claim(live_load(NULL, true, stderr, &live, &config) == 0);
+        model_init(&model, config, &live, NULL, NULL, &events);
+    }
+    return &model;
 }
 
-static char *refuse_camera(void *context, enum config_role role, const char *camera,
-                           const char *region)
+static void check_tune(const struct http_request *request)
 {
-    (void)context;
-    (void)role;
-    (void)camera;
-    (void)region;
-    return g_strdup("there is no such camera");
+    g_autoptr(JsonObject) body = NULL;
+    struct tuning_request asked = {0};
+    struct fault fault = {0};
+
+    if (read_body(request, &fault, &body, &asked) < 0) {
+        fuzz_claim(fault.error.text[0]);
+        return;
+    }
+    fuzz_claim(asked.kernels < 1U << CONFIG_KERNEL_COUNT);
+    fuzz_claim(!asked.camera || g_utf8_validate(asked.camera, -1, NULL));
+    fuzz_claim(!asked.view || g_utf8_validate(asked.view, -1, NULL));
+}
+
+// The arm switch is a setting of one key.
+static void check_armed(const struct model *model)
+{
+    const struct config_overrides *set = &model->live.in_effect;
+
+    fuzz_claim(set->count <= 1);
+    fuzz_claim(set->count == 0 || strcmp(set->list[0].path, "cameras.front.armed") == 0);
+    fuzz_claim(set->count == 0 ||
+               strcmp(set->list[0].value, model->config->cameras[0].armed ? "true" : "false") == 0);
 }
 
 // Their replies go to no connection, which libmicrohttpd refuses.
 static void check_posts(const char *body, size_t size)
 {
-    static const struct control_front front = {
-        .refuse = refuse_camera, .tune = refuse_tune, .change_config = check_change};
+    static const struct http_access access = {.is_local = true};
     static const struct sockaddr peer = {.sa_family = AF_INET};
     struct account_login login = {0};
     struct http_waiting waiting = {0};
     const struct http_request request = {
         .peer = &peer, .login = &login, .body = body, .body_size = size, .waiting = &waiting};
-    struct http_call call = {.front = &front, .request = &request, .role = CONFIG_ROLE_OPERATOR};
+    struct http_call call = {.model = find_model(),
+                             .access = &access,
+                             .request = &request,
+                             .role = CONFIG_ROLE_OPERATOR};
 
+    check_tune(&request);
     tune_route_reply(&call);
     clips_route_change(&call);
-    g_strlcpy(call.parameters[0], "front", sizeof call.parameters[0]);
+    g_strlcpy(call.parameters[0], "nobody's", sizeof call.parameters[0]);
     clips_route_record(&call);
+    g_strlcpy(call.parameters[0], "front", sizeof call.parameters[0]);
     config_route_arm(&call);
+    check_armed(call.model);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

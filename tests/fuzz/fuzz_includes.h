@@ -26,9 +26,8 @@ static int fuzz_open(const char *path, int flags)
     const uint8_t *file = fuzz_files, *end = fuzz_files ? file + fuzz_files_size : NULL;
     char name[FUZZ_PATH_SIZE];
 
-    if (strcmp(path, "/") == 0) {
+    if (strcmp(path, "/") == 0)
         return open(path, flags);
-    }
     for (int number = path[0] - '0'; file && number > 0; number--) {
         file = memchr(file, FUZZ_SEPARATOR, (size_t)(end - file));
         file = file ? file + 1 : NULL;

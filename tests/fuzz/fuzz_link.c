@@ -28,9 +28,8 @@ static int on_message(void *context, struct link_message *message)
     fuzz_claim(message->payload[message->header.size] == 0);
     link_send_bytes(end->link, message->header.type, message->header.view, message->payload,
                     message->header.size);
-    if (++end->count % 2) {
+    if (++end->count % 2)
         free(TAKE(message->payload));
-    }
     return 0;
 }
 
@@ -53,9 +52,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct end end = {0};
     int fds[2], r = 0, smallest = 1;
 
-    if (size < 1) {
+    if (size < 1)
         return -1;
-    }
     fuzz_claim(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
     fuzz_claim(link_new(fds[0], 1024, &end.link) == 0);
     link_set_wake(end.link, on_wake, &end);

@@ -35,9 +35,8 @@ static inline size_t fuzz_struct_size(uint8_t type)
 // Sends the next message. False: there is none, or the socket is full.
 static inline bool fuzz_send_message(int fd, const uint8_t **data, size_t *size)
 {
-    if (*size < 4) {
+    if (*size < 4)
         return false;
-    }
     const uint8_t *bytes = *data;
     unsigned field = bytes[2] | (unsigned)bytes[3] << 8;
     size_t given = field & ~FUZZ_FILLED, least = fuzz_struct_size(bytes[0]);

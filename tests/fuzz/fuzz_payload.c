@@ -39,12 +39,10 @@ static void packetize(const struct payloader_ops *payloader, const uint8_t *data
     fuzz_claim(bytes != NULL);
     memcpy(bytes, data, size);
     fuzz_claim(unit_new(&source, &unit) == 0);
-    if (payloader->packetize(unit, &sets) == 0) {
+    if (payloader->packetize(unit, &sets) == 0)
         check_packets(unit);
-    }
-    if (payloader->write_fmtp) {
+    if (payloader->write_fmtp)
         check_fmtp(payloader, &sets);
-    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-// What a sanitizer decodes within a second.
+// The largest picture that a sanitizer decodes within a second.
 #define PIXELS_MAX (1u << 18)
 
 static bool is_large(const uint8_t *width, const uint8_t *height, unsigned bytes)
@@ -25,9 +25,8 @@ static bool is_large(const uint8_t *width, const uint8_t *height, unsigned bytes
 static bool tells_of_large(const uint8_t *data, size_t size)
 {
     for (size_t i = 0; i + 12 <= size; i++) {
-        if (memcmp(data + i, "IHDR", 4) == 0 && is_large(data + i + 4, data + i + 8, 4)) {
+        if (memcmp(data + i, "IHDR", 4) == 0 && is_large(data + i + 4, data + i + 8, 4))
             return true;
-        }
         if (data[i] == 0xff && (data[i + 1] & 0xf0) == 0xc0 &&
             is_large(data + i + 7, data + i + 5, 2)) {
             return true;
@@ -38,9 +37,8 @@ static bool tells_of_large(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (tells_of_large(data, size)) {
+    if (tells_of_large(data, size))
         return -1;
-    }
     _cleanup_(cleanup_frame) struct frame *frame = NULL;
     char path[FUZZ_PATH_SIZE];
     int fd = fuzz_file(data, size, path);

@@ -23,9 +23,8 @@ static void check_colour(const struct frame *frame, const char *path)
         const uint8_t *gray = frame_plane(frame, 0) + y * stride;
         const uint8_t *rgb = frame_plane(again, 0) + y * again->layout.planes[0].stride;
 
-        for (size_t x = 0; x < frame->layout.planes[0].width_bytes; x++) {
+        for (size_t x = 0; x < frame->layout.planes[0].width_bytes; x++)
             fuzz_claim(rgb[x * 3] == gray[x] && memcmp(rgb + x * 3, rgb + x * 3 + 1, 2) == 0);
-        }
     }
 }
 
@@ -45,9 +44,8 @@ static void check_round_trip(const struct frame *frame)
         fuzz_claim(memcmp(frame_plane(frame, 0) + y * stride, frame_plane(again, 0) + y * stride,
                           width) == 0);
     }
-    if (width == frame->layout.width) {
+    if (width == frame->layout.width)
         check_colour(frame, path);
-    }
     close(fd);
 }
 
@@ -61,9 +59,8 @@ static int check_mask(const char *path)
     int r = mask_plane_new(&view, 65, 3, mask_file_read, NULL, &error, &plane);
 
     fuzz_claim(r == 0 || error.text[0]);
-    for (size_t i = 0; r == 0 && i < plane->stride * plane->height; i++) {
+    for (size_t i = 0; r == 0 && i < plane->stride * plane->height; i++)
         fuzz_claim(plane->bytes[i] == 0 || plane->bytes[i] == 255);
-    }
     mask_plane_unref(plane);
     mask_file_stamp(path, &stamp);
     fuzz_claim(r == -ENOENT || stamp.inode != 0);
@@ -79,13 +76,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int r = pnm_read(path, "fuzz", frame_allocator_host(), &error, &frame);
 
     fuzz_claim(r == 0 || error.text[0]);
-    if (r == 0) {
+    if (r == 0)
         check_round_trip(frame);
-    }
-    // What is no PNM, GStreamer would decode.
-    if (size >= 2 && data[0] == 'P' && (data[1] == '5' || data[1] == '6')) {
+    // GStreamer would decode files that are no PNM.
+    if (size >= 2 && data[0] == 'P' && (data[1] == '5' || data[1] == '6'))
         fuzz_claim(check_mask(path) == r);
-    }
     close(fd);
     fuzz_claim(check_mask("/dev/null") == -EINVAL && check_mask(path) == -ENOENT);
     return 0;

@@ -29,9 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     fuzz_claim(bytes != NULL);
     memcpy(bytes, data, size);
-    if (rtcp_read(bytes, size, &feedback)) {
+    if (rtcp_read(bytes, size, &feedback))
         fuzz_claim(size >= 4 && size % 4 == 0);
-    }
     check_report(data, size);
     free(bytes);
     return 0;

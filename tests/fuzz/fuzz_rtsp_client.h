@@ -43,12 +43,10 @@ static ssize_t wire_take(void *channel, void *bytes, size_t size)
     struct client *client = channel;
     size_t count = MIN(size, client->sent->len);
 
-    if (client->broken) {
+    if (client->broken)
         return -ECONNRESET;
-    }
-    if (count == 0) {
+    if (count == 0)
         return client->hangs_up ? 0 : -EAGAIN;
-    }
     memcpy(bytes, client->sent->data, count);
     g_byte_array_remove_range(client->sent, 0, (guint)count);
     return (ssize_t)count;
@@ -59,9 +57,8 @@ static ssize_t wire_give(void *channel, const struct iovec *parts, int count)
     struct client *client = channel;
     ssize_t taken = 0;
 
-    if (client->broken) {
+    if (client->broken)
         return -EPIPE;
-    }
     for (int i = 0; i < count; i++) {
         size_t size = MIN(parts[i].iov_len, client->room);
 
@@ -101,16 +98,15 @@ static inline size_t client_reply_size(const char *bytes, size_t size)
     fuzz_claim(size < 13 || ((memcmp(bytes, "RTSP/1.0 ", 9) == 0 ||
                               memcmp(bytes, "HTTP/1.", 7) == 0) && // for who takes us for that
                              bytes[12] == ' '));
-    if (!end) {
+    if (!end)
         return 0;
-    }
     fuzz_claim(sscanf(bytes + 9, "%3u", &status) == 1 && status >= 200);
     const char *length = memmem(bytes, head, "Content-Length: ", 16);
     body = length ? strtoul(length + 16, NULL, 10) : 0;
     return head + body <= size ? head + body : 0;
 }
 
-// What comes are replies and interleaved packets, one behind the other, wherever it was cut.
+// Checks that replies and interleaved packets follow one another, wherever they were cut.
 static inline void client_check_received(struct client *client)
 {
     size_t at = 0, size = 1;
@@ -161,7 +157,7 @@ static inline bool client_is_here(const struct client *client)
     return client->connection && !client->connection->ended;
 }
 
-// What the poller would tell the connection.
+// The events that the poller would report to the connection.
 static inline uint32_t client_events(const struct client *client)
 {
     bool readable = client->sent->len > 0 || client->hangs_up || client->broken;

@@ -33,7 +33,7 @@ static struct {
     struct config *config, *config_of_multicast;
     struct account *account;
     struct rtsp_service service;
-    struct rtsp_mount mounts[CLIENTS]; // for viewers, and for admins
+    struct mount mounts[CLIENTS]; // for viewers, and for admins
     struct client clients[CLIENTS];
     struct client *talker;
 } bed;
@@ -45,7 +45,8 @@ static void check_connection(const struct connection *connection)
     if (bed.flags & USERS || bed.flags & REMOTE) {
         fuzz_claim(connection->login.allowed || connection->sessions->len == 0);
         fuzz_claim(connection->login.allowed || !connection->wait);
-        fuzz_claim(!connection_has_stream(connection, "/front/secret"));
+        for (unsigned i = 0; i < connection->sessions->len; i++)
+            fuzz_claim(session_stream(connection->sessions->pdata[i]) != bed.mounts[1].stream);
     }
 }
 
@@ -69,9 +70,8 @@ static void come(struct client *client)
 static void reap(void)
 {
     for (size_t i = 0; i < CLIENTS; i++) {
-        if (bed.clients[i].connection && bed.clients[i].connection->ended) {
+        if (bed.clients[i].connection && bed.clients[i].connection->ended)
             client_go(&bed.clients[i]);
-        }
     }
 }
 
@@ -82,15 +82,13 @@ static void serve(struct client *client)
     uint32_t events = client_is_here(client) ? client_events(client) : 0;
     unsigned sessions, viewers;
 
-    if (!events) {
+    if (!events)
         return;
-    }
     sessions = client_is_here(other) ? other->connection->sessions->len : 0;
-    viewers = client_is_here(other) ? connection_count_viewers(other->connection, NULL) : 0;
+    viewers = client_is_here(other) ? connection_count_viewers(other->connection) : 0;
     client->connection->watch.ready(client->connection, events);
-    fuzz_claim(!client_is_here(other) ||
-               (other->connection->sessions->len <= sessions &&
-                connection_count_viewers(other->connection, NULL) == viewers));
+    fuzz_claim(!client_is_here(other) || (other->connection->sessions->len <= sessions &&
+                                          connection_count_viewers(other->connection) == viewers));
 }
 
 // Runs the server until there is nothing more to do at this time.
@@ -125,9 +123,8 @@ static void pass(int seconds)
 {
     fuzz_now_ns += seconds * NS_PER_S;
     for (size_t i = 0; i < CLIENTS; i++) {
-        if (client_is_here(&bed.clients[i])) {
+        if (client_is_here(&bed.clients[i]))
             connection_tick(bed.clients[i].connection, fuzz_now_ns);
-        }
     }
 }
 
@@ -152,9 +149,8 @@ static void take_away(void)
 {
     bed.mounts[0].role = CONFIG_ROLE_ADMIN;
     for (size_t i = 0; i < CLIENTS; i++) {
-        if (client_is_here(&bed.clients[i])) {
+        if (client_is_here(&bed.clients[i]))
             connection_recheck(bed.clients[i].connection);
-        }
     }
 }
 
@@ -234,27 +230,24 @@ static void talk(const uint8_t *data, size_t size)
             client_go(bed.talker);
             come(bed.talker);
         }
-        if (what == 'u') {
+        if (what == 'u')
             receive_datagram(data, length);
-        } else {
+        else
             g_byte_array_append(bed.talker->sent, data, (guint)length);
-        }
         run();
-        if (!end || length + 2 > size) {
+        if (!end || length + 2 > size)
             return;
-        }
         what = end[1];
         data += length + 2;
         size -= length + 2;
     }
 }
 
-// What lasts as long as the process.
+// Sets up the parts that last as long as the process.
 static void set_up_once(void)
 {
-    if (bed.config) {
+    if (bed.config)
         return;
-    }
     fuzz_claim(config_parse("rtsp = { limits = { sessions = 4; sessions_a_connection = 3; }; };",
                             "fuzz", stderr, &bed.config) == 0);
     fuzz_claim(config_parse("rtsp = { multicast = { addresses = \"239.255.7.1\"; }; };", "fuzz",
@@ -279,19 +272,17 @@ static void set_up_account(void)
     digest_hash(DIGEST_MD5, secret, ARRAY_LENGTH(secret), md5);
     snprintf(line, sizeof line, "vera:viewer:%s:%s\n", md5, sha256);
     fd = fuzz_file((const uint8_t *)line, strlen(line), path);
-    if (bed.flags & USERS) {
+    if (bed.flags & USERS)
         config.rtsp.users = path;
-    }
-    fuzz_claim(account_new(&config, &error, &bed.account) == 0);
+    fuzz_claim(account_new(&config, NULL, &error, &bed.account) == 0);
     bed.service.account = bed.account;
     close(fd);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size < 1) {
+    if (size < 1)
         return -1;
-    }
     set_up_once();
     fuzz_now_ns = 1000 * NS_PER_S;
     fuzz_drawn = 0;
@@ -300,13 +291,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     set_up_account();
     multicast_configure(bed.service.multicast,
                         bed.flags & MULTICAST ? bed.config_of_multicast : bed.config);
-    bed.mounts[0] = (struct rtsp_mount){NULL, CONFIG_ROLE_VIEWER};
-    bed.mounts[1] = (struct rtsp_mount){NULL, CONFIG_ROLE_ADMIN};
+    bed.mounts[0] = (struct mount){NULL, CONFIG_ROLE_VIEWER};
+    bed.mounts[1] = (struct mount){NULL, CONFIG_ROLE_ADMIN};
     fuzz_claim(stream_new("/front/edges", &payload_h264, STREAM_KBPS, &bed.mounts[0].stream) == 0);
     fuzz_claim(stream_new("/front/secret", &payload_h264, STREAM_KBPS, &bed.mounts[1].stream) == 0);
-    if (bed.flags & DESCRIBED) {
+    if (bed.flags & DESCRIBED)
         send_picture(true, 100);
-    }
     bed.talker = bed.clients;
     talk(data + 1, size - 1);
     client_go(&bed.clients[0]);

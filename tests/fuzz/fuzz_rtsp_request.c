@@ -30,9 +30,8 @@ static void check_transport(const char *header)
     struct rtsp_transport_offer offer;
 
     for (unsigned allowed = 0; allowed < RTSP_LOWER_BIT(RTSP_LOWER_MULTICAST + 1); allowed++) {
-        if (!rtsp_transport_choose(header, allowed, &offer)) {
+        if (!rtsp_transport_choose(header, allowed, &offer))
             continue;
-        }
         fuzz_claim(allowed & RTSP_LOWER_BIT(offer.lower));
         if (offer.lower == RTSP_LOWER_UDP) {
             fuzz_claim(offer.port > 0 && offer.rtcp_port > 0);
@@ -54,13 +53,11 @@ static void check_request(const struct rtsp_request *request)
         check_text(request, request->lines[i].value);
         fuzz_claim(rtsp_request_count(request, request->lines[i].name) > 0);
     }
-    if (request->method < RTSP_METHOD_COUNT) {
+    if (request->method < RTSP_METHOD_COUNT)
         fuzz_claim(strcmp(rtsp_method_name(request->method), request->method_name) == 0);
-    }
     check_target(request->url);
-    if (rtsp_request_header(request, "Transport")) {
+    if (rtsp_request_header(request, "Transport"))
         check_transport(rtsp_request_header(request, "Transport"));
-    }
     GString *reply = rtsp_reply_new(RTSP_OK, request->sequence);
     rtsp_reply_end(reply, "text/parameters", request->url);
     g_string_free(reply, TRUE);
@@ -92,9 +89,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_request(request);
         at += (size_t)r;
     }
-    if (r < 0) {
+    if (r < 0)
         check_refusal(request, r);
-    }
     free(bytes);
     free(request);
     return 0;

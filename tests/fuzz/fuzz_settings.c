@@ -1,10 +1,10 @@
 // settings.conf, the settings that are kept over a configuration: what is in it is laid over the
 // built-in defaults, one after the other, and never more than a refusal comes of it.
 //
-// Parsers: config/live/file.c daemon/front/settings_file.c
+// Parsers: config/live/file.c daemon/front/model/settings_file.c
 #include "tests/fuzz/fuzz.h"
 
-#include "daemon/front/settings_file.h"
+#include "daemon/front/model/settings_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -23,9 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         _cleanup_(cleanup_config) struct config *config = NULL;
 
         fuzz_claim(config_overrides_set(&one, kept.list[i].path, kept.list[i].value, NULL) == 0);
-        if (config_file_load(file, &one, NULL, &config) == 0) {
+        if (config_file_load(file, &one, NULL, &config) == 0)
             free(config_value_text(config, kept.list[i].path));
-        }
     }
     return 0;
 }

@@ -18,15 +18,13 @@ static void check_round_trip(enum users_kind kind, const struct users *users)
     size_t size;
     FILE *file = open_memstream(&text, &size);
 
-    for (size_t i = 0; i < users->count; i++) {
+    for (size_t i = 0; i < users->count; i++)
         users_print(file, &users->list[i]);
-    }
     fclose(file);
     fuzz_claim(users_parse(kind, text, size, "again", &error, &again) == 0);
     fuzz_claim(again->count == users->count);
-    for (size_t i = 0; i < users->count; i++) {
+    for (size_t i = 0; i < users->count; i++)
         fuzz_claim(memcmp(&users->list[i], &again->list[i], sizeof users->list[i]) == 0);
-    }
     free(text);
 }
 
@@ -37,9 +35,8 @@ static void check_users(enum users_kind kind, const char *path)
     int r = users_read(kind, path, &error, &users);
 
     fuzz_claim(r == 0 || error.text[0]);
-    if (r == 0) {
+    if (r == 0)
         check_round_trip(kind, users);
-    }
 }
 
 static void check_credentials(const char *path)

@@ -9,6 +9,8 @@ import programs
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
+from tidy import pytest_runtest_makereport, tmp_path  # noqa: E402, F401
+
 TIMEOUT_S = 300
 
 

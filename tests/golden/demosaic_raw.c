@@ -13,17 +13,15 @@ int main(int argc, char **argv)
     struct frame *input, *output;
     struct error error = {0};
 
-    if (!format || format->mosaic.bits == 0) {
+    if (!format || format->mosaic.bits == 0)
         return 2;
-    }
     frame_layout_init(&layout, format, (uint32_t)atoi(argv[2]), (uint32_t)atoi(argv[3]),
                       RAW_STRIDE_ALIGN);
     layout.development = (struct frame_development){(uint16_t)atoi(argv[5]), atof(argv[6]),
                                                     atof(argv[7]), atof(argv[8])};
     input = raw_read(&layout);
-    if (!input || pool_new(argc > 9 ? (unsigned)atoi(argv[9]) : 1, &error, &pool) < 0) {
+    if (!input || pool_new(argc > 9 ? (unsigned)atoi(argv[9]) : 1, &error, &pool) < 0)
         return 1;
-    }
     const struct demosaic_setup setup = {.input = &layout,
                                          .colour = strcmp(argv[4], "RGB3") == 0,
                                          .frames = 1,

@@ -12,15 +12,13 @@ int main(int argc, char **argv)
     struct frame *input, *output;
     struct error error = {0};
 
-    if (argc < 5 || !pixel_format_by_name(argv[1])) {
+    if (argc < 5 || !pixel_format_by_name(argv[1]))
         return 2;
-    }
     frame_layout_init(&layout, pixel_format_by_name(argv[1]), (uint32_t)atoi(argv[2]),
                       (uint32_t)atoi(argv[3]), RAW_STRIDE_ALIGN);
     input = raw_read(&layout);
-    if (!input || pool_new(argc > 5 ? (unsigned)atoi(argv[5]) : 1, &error, &pool) < 0) {
+    if (!input || pool_new(argc > 5 ? (unsigned)atoi(argv[5]) : 1, &error, &pool) < 0)
         return 1;
-    }
     const struct flip_setup setup = {.flip = raw_flip(argv[4]),
                                      .input = &layout,
                                      .frames = 1,

@@ -16,9 +16,8 @@ int main(int argc, char **argv)
     struct error error = {0};
     size_t count = 0;
 
-    if (argc < 7 || argc > 6 + POLYGONS_MAX || !pixel_format_by_name(argv[1])) {
+    if (argc < 7 || argc > 6 + POLYGONS_MAX || !pixel_format_by_name(argv[1]))
         return 2;
-    }
     for (; (int)count < argc - 6; count++) {
         if (schema_assign_text(key, &polygons[count], argv[6 + count], &error) < 0) {
             fprintf(stderr, "privacy_raw: %s\n", error.text);
@@ -33,12 +32,10 @@ int main(int argc, char **argv)
     struct frame *frame = raw_read(&layout);
     bool done = frame && privacy_new(&setup, &error, &privacy) == 0 &&
                 privacy_apply(privacy, frame, &error) == 0 && raw_move(frame, true);
-    if (frame) {
+    if (frame)
         frame_unref(frame);
-    }
     privacy_free(privacy);
-    while (count > 0) {
+    while (count > 0)
         free(polygons[--count].polygon);
-    }
     return done ? 0 : 1;
 }

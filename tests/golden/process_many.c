@@ -20,9 +20,8 @@ int main(void)
         int count = 0;
 
         line[strcspn(line, "\n")] = '\0';
-        while (count < WORDS_MAX && (word = strsep(&rest, "\t"))) {
+        while (count < WORDS_MAX && (word = strsep(&rest, "\t")))
             words[count++] = word;
-        }
         words[count] = NULL;
         optind = 0; // getopt_long() begins anew
         printf("%d\n", ctl_process(count, words));

@@ -20,9 +20,8 @@ static inline bool raw_move(struct frame *frame, bool writes)
         for (uint32_t y = 0; y < frame->layout.planes[i].rows; y++) {
             uint8_t *row = frame_plane(frame, i) + y * frame->layout.planes[i].stride;
 
-            if ((writes ? fwrite(row, 1, bytes, stdout) : fread(row, 1, bytes, stdin)) != bytes) {
+            if ((writes ? fwrite(row, 1, bytes, stdout) : fread(row, 1, bytes, stdin)) != bytes)
                 return false;
-            }
         }
     }
     return true;
@@ -33,9 +32,8 @@ static inline struct frame *raw_read(const struct frame_layout *layout)
 {
     struct frame_pool *frames;
 
-    if (frame_pool_new(layout, 1, frame_allocator_host(), &frames) < 0) {
+    if (frame_pool_new(layout, 1, frame_allocator_host(), &frames) < 0)
         return NULL;
-    }
     struct frame *frame = frame_pool_take(frames);
     frame_pool_unref(frames);
     if (!raw_move(frame, false)) {
@@ -49,8 +47,7 @@ static inline enum config_flip raw_flip(const char *name)
 {
     enum config_flip flip = CONFIG_FLIP_NONE;
 
-    while (flip < CONFIG_FLIP_VERTICAL && strcmp(config_flip_name(flip), name) != 0) {
+    while (flip < CONFIG_FLIP_VERTICAL && strcmp(config_flip_name(flip), name) != 0)
         flip++;
-    }
     return flip;
 }

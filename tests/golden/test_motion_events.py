@@ -7,14 +7,17 @@ import cv2
 import numpy as np
 import pytest
 
+import motion_oracle
 import oracle
 import programs
+from ffmpeg import complaints
 
 CLIP = oracle.DATA / "street.mp4"
 REGIONS = oracle.DATA / "street-motion.conf"
 LABELS = json.loads((oracle.DATA / "street-motion.json").read_text())
 FPS = LABELS["frames_per_second"]
 WIDTH, HEIGHT = 768, 576
+NOWHERE = {"x": 0, "y": 0, "width": 0, "height": 0}
 FOUND_S = 0.5  # from the first frame with somebody in it to the event
 # The longest cooldown of regions with people, and a part of the last step that moves too little.
 OVER_S = 1.0 + 0.6
@@ -25,7 +28,7 @@ def events(*words, cwd=None):
     result = subprocess.run([str(programs.EDGECTL), "events", *map(str, words)], cwd=cwd,
                             capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
-    assert result.stderr == ""
+    assert not complaints(result.stderr)
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
@@ -156,16 +159,26 @@ def inside(polygon):
     return odd
 
 
-def measure(before, after, mask, threshold, erode):
-    moved = cv2.threshold(cv2.absdiff(before, after), threshold, 255, cv2.THRESH_BINARY)[1]
-    moved = cv2.erode(moved, np.ones((3, 3), np.uint8), iterations=erode) if erode else moved
-    moved[~mask] = 0
-    x, y, width, height = cv2.boundingRect(moved)
-    return np.count_nonzero(moved) / np.count_nonzero(mask), dict(x=x, y=y, width=width,
-                                                                  height=height)
+def assert_readings(found, frames, regions, names):
+    """The lines of --frames are what the definition says, which numpy and OpenCV compute."""
+    meter, readings = motion_oracle.Meter((HEIGHT, WIDTH)), [(0, NOWHERE)] * len(regions)
+    moving = 0
+    for number, frame in enumerate(frames):
+        readings = meter.look(luma(frame), number * 1000 // FPS, regions) or readings
+        for index, (share, box) in enumerate(readings):
+            got = found[len(regions) * number + index]
+            assert got["region"] == names[index] and got["time_s"] == number / FPS
+            assert abs(got["share"] - share) <= 0.00005 + 1e-7, (number, index)
+            assert got["box"] == box, (number, index)
+            moving += share > 0
+    return moving
 
 
-def test_shares_and_boxes_equal_opencvs(street, tmp_path):
+def frame_lines(*words, cwd=None):
+    return [line for line in events("--frames", *words, cwd=cwd) if line["event"] == "frame"]
+
+
+def test_shares_and_boxes_are_those_of_the_definition(street, tmp_path):
     chance = np.random.default_rng(1)
     polygons = [np.round(chance.random((corners, 2)), 4) for corners in (3, 4, 5, 7, 12)]
     settings = [(25, 1), (10, 0), (25, 1), (5, 3), (40, 0)]
@@ -175,20 +188,10 @@ def test_shares_and_boxes_equal_opencvs(street, tmp_path):
         "{ name = \"r%d\"; polygon = ( %s ); threshold = %d; erode = %d; }" % (
             number, ", ".join(f"[{x:.4f}, {y:.4f}]" for x, y in polygon), *setting)
         for number, (polygon, setting) in enumerate(zip(polygons, settings))))
-    masks = [inside(polygon) for polygon in polygons]
-    found = [e for e in events("--frames", "--config", tmp_path / "some.conf",
-                               tmp_path / "some.y4m") if e["event"] == "frame"]
+    regions = [(inside(polygon), *setting) for polygon, setting in zip(polygons, settings)]
+    found = frame_lines("--config", tmp_path / "some.conf", tmp_path / "some.y4m")
     assert len(found) == 5 * len(frames)
-    moving = 0
-    for number, frame in enumerate(frames):
-        for region, (mask, setting) in enumerate(zip(masks, settings)):
-            got = found[5 * number + region]
-            share, box = measure(luma(frames[max(number - 1, 0)]), luma(frame), mask, *setting)
-            assert got["region"] == f"r{region}" and got["time_s"] == number / FPS
-            assert abs(got["share"] - share) <= 0.00005 + 1e-7, (number, region)
-            assert got["box"] == box, (number, region)
-            moving += share > 0
-    assert moving > 100
+    assert assert_readings(found, frames, regions, [f"r{i}" for i in range(5)]) > 100
 
 
 @pytest.mark.parametrize("name", ["mask.png", "mask.pgm"])
@@ -198,14 +201,9 @@ def test_a_mask_picture_is_stretched_over_the_frame(street, tmp_path, name):
     cv2.imwrite(str(tmp_path / name), mask)
     (tmp_path / "m.conf").write_text('cameras = ( { regions = ( { mask = "%s"; } ); } );' % name)
     write(tmp_path / "some.y4m", street[:20])
-    found = [e for e in events("--frames", "--config", tmp_path / "m.conf", tmp_path / "some.y4m",
-                               cwd="/") if e["event"] == "frame"]
+    found = frame_lines("--config", tmp_path / "m.conf", tmp_path / "some.y4m", cwd="/")
     whole = cv2.resize(mask, (WIDTH, HEIGHT), interpolation=cv2.INTER_NEAREST) > 0
-    for number in range(1, 20):
-        share, box = measure(luma(street[number - 1]), luma(street[number]), whole, 25, 1)
-        assert share > 0
-        assert abs(found[number]["share"] - share) <= 0.00005 + 1e-7
-        assert found[number]["box"] == box
+    assert assert_readings(found, street[:20], [(whole, 25, 1)], ["region0"]) > 10
 
 
 @pytest.mark.parametrize("words, status, problem", [
@@ -238,10 +236,11 @@ def test_a_missing_mask_loses_nothing_but_its_region(tmp_path):
 
 @pytest.mark.parametrize("private", [False, True])
 def test_what_is_private_moves_in_no_light(street, tmp_path, private):
-    corners = "( [0.0, 0.0], [0.5, 0.0], [0.5, 1.0], [0.0, 1.0] )"
-    hidden = f"privacy = ( {{ polygon = {corners}; }} );" if private else ""
+    # The cells at its edge show some of what is not private as well.
+    corners = "( [0.0, 0.0], [%s, 0.0], [%s, 1.0], [0.0, 1.0] )"
+    hidden = f"privacy = ( {{ polygon = {corners % (0.5, 0.5)}; }} );" if private else ""
     (tmp_path / "edged.conf").write_text(
-        f"cameras = ( {{ {hidden} regions = ( {{ polygon = {corners}; erode = 0; threshold = 5; "
+        f"cameras = ( {{ {hidden} regions = ( {{ polygon = {corners % (0.49, 0.49)}; erode = 0; threshold = 5; "
         "duration_s = 0; start = 0.001; end = 0.0005; } ); } );")
     write(tmp_path / "clip.y4m", lit(street, lambda n, gray: gray * (1, 0.6, 1.2)[n // 7 % 3] + 5))
     lines = events("--config", tmp_path / "edged.conf", "--frames", tmp_path / "clip.y4m")

@@ -7,6 +7,7 @@ import cv2
 import numpy as np
 import pytest
 
+import mosaics
 import programs
 from test_flip import TURNS
 
@@ -175,6 +176,18 @@ def test_whole_squares_are_black_and_no_pixel_more():
         y, uv = blackened("NV12", 80, 40, flip, "limited", [luma, chroma], [corners])
         assert np.array_equal(y == 16, unflipped(expected, flip)), flip
         assert np.array_equal(uv == 128, spread(unflipped(expected, flip), "NV12", 1)), flip
+
+
+@pytest.mark.parametrize(("order", "fourcc"), zip(mosaics.CODES, mosaics.FOURCCS[8, False]))
+def test_a_mosaic_gives_what_a_polygon_touches_nothing_of_its_neighbours(order, fourcc):
+    """The picture that OpenCV makes of the samples, each pixel by those around it, is black there."""
+    samples = np.random.default_rng(7).integers(128, 255, (47, 64), dtype=np.uint8)
+    for polygon in POLYGONS:
+        after, = blackened(fourcc, 64, 47, "none", "full", [samples], [polygon])
+        seen = cv2.cvtColor(after, mosaics.CODES[order])
+        inner, _ = touched(polygon, 64, 47)
+        assert inner.any() and not seen[inner].any(), polygon
+        assert seen[~inner].any()
 
 
 def test_what_a_polygon_encloses_twice_is_black():

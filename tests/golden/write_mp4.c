@@ -42,9 +42,8 @@ static void put_sample(const struct output *output, const struct unit *unit)
     size_t size;
 
     mp4_sample_begin(&reader, output->codec, unit->bytes, unit->size);
-    while ((size = mp4_sample_read(&reader, piece, sizeof piece)) > 0) {
+    while ((size = mp4_sample_read(&reader, piece, sizeof piece)) > 0)
         put(output->file, piece, size);
-    }
 }
 
 static void flush(struct output *output)
@@ -53,9 +52,8 @@ static void flush(struct output *output)
     g_autofree struct mp4_sample *samples = g_new0(struct mp4_sample, output->units->len);
     uint32_t duration = MP4_CLOCK_HZ / output->fps;
 
-    if (output->units->len == 0) {
+    if (output->units->len == 0)
         return;
-    }
     for (guint i = 0; i < output->units->len; i++) {
         const struct unit *unit = &g_array_index(output->units, struct unit, i);
 
@@ -70,9 +68,8 @@ static void flush(struct output *output)
                         CAPTURED_S * NS_PER_S + (int64_t)output->written * NS_PER_S / output->fps,
                         head);
     put(output->file, head->data, head->len);
-    for (guint i = 0; i < output->units->len; i++) {
+    for (guint i = 0; i < output->units->len; i++)
         put_sample(output, &g_array_index(output->units, struct unit, i));
-    }
     output->written += output->units->len;
     g_array_set_size(output->units, 0);
 }
@@ -96,12 +93,10 @@ static void begin(struct output *output, const struct unit *unit, const char *na
 
 static void take(struct output *output, const struct unit *unit, const char *name)
 {
-    if (!output->writer) {
+    if (!output->writer)
         begin(output, unit, name);
-    }
-    if (output->is_stream || annex_b_is_key_frame(output->codec, unit->bytes, unit->size)) {
+    if (output->is_stream || annex_b_is_key_frame(output->codec, unit->bytes, unit->size))
         flush(output);
-    }
     g_array_append_val(output->units, *unit);
 }
 
@@ -124,9 +119,8 @@ int main(int argc, char **argv)
     struct output output = {.units = g_array_new(FALSE, FALSE, sizeof(struct unit))};
     size_t size = fread(input, 1, sizeof input, stdin), next = 0, begun = 0, at, length;
 
-    if (argc != 6) {
+    if (argc != 6)
         return 1;
-    }
     output.codec = strcmp(argv[1], "h265") == 0 ? CONFIG_CODEC_H265 : CONFIG_CODEC_H264;
     output.is_stream = strcmp(argv[2], "stream") == 0;
     output.fps = (unsigned)atoi(argv[3]);
@@ -142,9 +136,8 @@ int main(int argc, char **argv)
     }
     take(&output, &(struct unit){input + begun, size - begun}, argv[4]);
     flush(&output);
-    if (strcmp(argv[2], "whole") == 0) {
+    if (strcmp(argv[2], "whole") == 0)
         finish(&output);
-    }
     mp4_writer_free(output.writer);
     g_array_unref(output.units);
     return fclose(output.file) == 0 ? 0 : 1;

@@ -30,9 +30,8 @@ int bench_open(struct bench *bench, bool json, struct error *error)
 
     *bench = (struct bench){.json = json};
     r = gpu_new(error, &bench->gpu);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     bench->driver = gpu_driver(bench->gpu);
     bench->npp = npp_open(bench->gpu);
     if (bench->driver->mem_alloc(&bench->input, BENCH_ROOM) ||
@@ -64,21 +63,42 @@ double bench_median(double *values, size_t count)
     return values[count / 2];
 }
 
+int64_t bench_cpu_ns(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+int bench_alternate(unsigned runs, int64_t interval_ns,
+                    int (*run)(void *context, unsigned way, unsigned index), void *context)
+{
+    int64_t next_ns = clock_now_ns();
+    int r = 0;
+
+    for (unsigned i = 0; i < 2 * runs && r == 0; i++) {
+        if (interval_ns > 0)
+            clock_sleep_until_ns(next_ns);
+        next_ns += interval_ns;
+        r = run(context, i % 2, i / 2);
+    }
+    return r;
+}
+
 void bench_begin(struct bench *bench, const char *key, const char *title, const char *columns)
 {
     bench->first = true;
-    if (bench->json) {
+    if (bench->json)
         printf(",\n\"%s\": [", key);
-    } else {
+    else
         printf("\n%s\n%s\n", title, columns);
-    }
 }
 
 void bench_next(struct bench *bench)
 {
-    if (bench->json) {
+    if (bench->json)
         printf(bench->first ? "\n " : ",\n ");
-    }
     bench->first = false;
 }
 

@@ -1,9 +1,11 @@
-// What the parts of bench_gpu share: the GPU, its memory, how a launch is timed, how results are
+// Shared by the parts of bench_gpu: the GPU, its memory, how a launch is timed, how results are
 // printed, as a table or as JSON.
 #pragma once
 
 #include "kernels/graph/runner.h"
 #include "tests/gpu/npp.h"
+
+#include <time.h>
 
 // Bytes of the device memory that frames rotate through.
 #define BENCH_ROOM ((size_t)400 << 20)
@@ -45,9 +47,15 @@ void bench_begin_jobs(struct bench *bench, const char *key, const char *title);
 // Between results of a list.
 void bench_next(struct bench *bench);
 
+// The time that the thread (CLOCK_THREAD_CPUTIME_ID) or the process has computed.
+int64_t bench_cpu_ns(clockid_t clock);
+// Runs two ways in turns, `runs` times each: one upon the other, or one every `interval_ns` (0: no
+// pauses). The first error ends it, and is returned.
+int bench_alternate(unsigned runs, int64_t interval_ns,
+                    int (*run)(void *context, unsigned way, unsigned index), void *context);
 // Times a job and copies of as many bytes in turns, and prints a line.
 int bench_run_job(struct bench *bench, const struct bench_job *job);
-// What a job reads and writes of its two pictures: of each plane 0 alone, or every one.
+// The bytes that a job reads and writes of its two pictures: of each plane 0 alone, or every one.
 size_t bench_bytes_moved(const struct bench_job *job, bool every_input, bool every_output);
 // The runner of a view from the format `from` to `to`, `name` in its line.
 int bench_run_view(struct bench *bench, const struct config_view *settings, const char *name,
@@ -66,6 +74,8 @@ int bench_steps(struct bench *bench, const struct bench_size *size);
 int bench_path(struct bench *bench);
 // Four views of one camera, queued at once and one after the other.
 int bench_camera(struct bench *bench);
+// A look of motion events, its cells by the GPU and by the CPU.
+int bench_cells(struct bench *bench);
 // Canny of noise, discs and a spiral in 1080p to 8K beside copies of as many
 // bytes, and NPP.
 int bench_canny(struct bench *bench);

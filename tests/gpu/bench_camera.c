@@ -10,11 +10,14 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define VIEWS 4
 #define RUNS 48
 #define FRAME_NS (NS_PER_S / 30)
+
+struct times {
+    double first_us[RUNS], all_us[RUNS], cpu_us[RUNS];
+};
 
 struct camera {
     struct bench *bench;
@@ -23,10 +26,7 @@ struct camera {
     struct frame_pool *frames;
     struct graph *graph;
     struct view *views[VIEWS];
-};
-
-struct times {
-    double first_us[RUNS], all_us[RUNS], cpu_us[RUNS];
+    struct times times[2]; // in turn, together
 };
 
 static int camera_init(struct camera *camera, struct bench *bench, const struct bench_size *size,
@@ -55,18 +55,16 @@ static int camera_init(struct camera *camera, struct bench *bench, const struct 
                                          .graph = camera->graph};
 
         r = view_new(&setup, error, &camera->views[i]);
-        if (r == 0) {
+        if (r == 0)
             view_set_active(camera->views[i], true);
-        }
     }
     return r;
 }
 
 static void camera_finish(struct camera *camera)
 {
-    for (size_t i = 0; i < VIEWS; i++) {
+    for (size_t i = 0; i < VIEWS; i++)
         view_free(camera->views[i]);
-    }
     graph_free(camera->graph);
     frame_pool_unref(camera->frames);
     gpu_memory_free(camera->memory);
@@ -76,9 +74,8 @@ static int run_together(struct camera *camera, struct frame *frame, int64_t *ret
 {
     int r = 0;
 
-    for (size_t i = 0; i < VIEWS && r == 0; i++) {
+    for (size_t i = 0; i < VIEWS && r == 0; i++)
         r = view_begin(camera->views[i], frame, NULL);
-    }
     for (size_t i = 0; i < VIEWS && r == 0; i++) {
         struct frame *picture = NULL;
 
@@ -103,16 +100,10 @@ static int run_in_turn(struct camera *camera, struct frame *frame, int64_t *ret_
     return r;
 }
 
-static int64_t cpu_now_ns(void)
+static int run(void *context, unsigned together, unsigned index)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
-static int run(struct camera *camera, bool together, struct times *times, unsigned index)
-{
+    struct camera *camera = context;
+    struct times *times = &camera->times[together];
     _cleanup_(cleanup_frame) struct frame *frame = frame_pool_take(camera->frames);
     int64_t start_ns, start_cpu_ns, first_ns = 0;
     int r;
@@ -120,16 +111,17 @@ static int run(struct camera *camera, bool together, struct times *times, unsign
     memset(frame->data, (int)index * 37, frame->layout.size / 2);
     graph_begin(camera->graph);
     start_ns = clock_now_ns();
-    start_cpu_ns = cpu_now_ns();
+    start_cpu_ns = bench_cpu_ns(CLOCK_THREAD_CPUTIME_ID);
     r = together ? run_together(camera, frame, &first_ns) : run_in_turn(camera, frame, &first_ns);
-    times->cpu_us[index] = (double)(cpu_now_ns() - start_cpu_ns) / 1e3;
+    times->cpu_us[index] = (double)(bench_cpu_ns(CLOCK_THREAD_CPUTIME_ID) - start_cpu_ns) / 1e3;
     times->all_us[index] = (double)(clock_now_ns() - start_ns) / 1e3;
     times->first_us[index] = (double)(first_ns - start_ns) / 1e3;
     return r;
 }
 
-static void print(struct camera *camera, bool together, bool paced, struct times *times)
+static void print(struct camera *camera, bool together, bool paced)
 {
+    struct times *times = &camera->times[together];
     double first = bench_median(times->first_us, RUNS), all = bench_median(times->all_us, RUNS);
     double cpu = bench_median(times->cpu_us, RUNS);
 
@@ -149,22 +141,10 @@ static void print(struct camera *camera, bool together, bool paced, struct times
 
 static int measure(struct camera *camera, bool paced)
 {
-    static struct times times[2];
-    int64_t next_ns = clock_now_ns();
-    int r = 0;
+    int r = bench_alternate(RUNS, paced ? FRAME_NS : 0, run, camera);
 
-    for (unsigned i = 0; i < 2 * RUNS && r == 0; i++) {
-        const struct timespec wake = {next_ns / NS_PER_S, next_ns % NS_PER_S};
-
-        if (paced) {
-            clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake, NULL);
-            next_ns += FRAME_NS;
-        }
-        r = run(camera, i % 2, &times[i % 2], i / 2);
-    }
-    for (unsigned i = 0; i < 2 && r == 0; i++) {
-        print(camera, i, paced, &times[i]);
-    }
+    for (unsigned i = 0; i < 2 && r == 0; i++)
+        print(camera, i, paced);
     return r;
 }
 
@@ -187,8 +167,7 @@ int bench_camera(struct bench *bench)
         camera_finish(&camera);
     }
     bench_end(bench);
-    if (r < 0) {
+    if (r < 0)
         fprintf(stderr, "bench_gpu: %s\n", error.text);
-    }
     return r;
 }

@@ -51,7 +51,7 @@ static int measure_view(struct bench *bench, const struct bench_job *like,
     return r;
 }
 
-// What lies in the frames now.
+// Times the content that lies in the frames now.
 static int measure(struct bench *bench, const char *what, uint32_t width, uint32_t height)
 {
     struct bench_job job = {.bytes = 2 * (size_t)width * height};
@@ -86,11 +86,10 @@ static int upload(struct bench *bench, const struct frame *frame)
 
 static void draw(struct frame *frame, const char *what)
 {
-    if (strcmp(what, "spiral") == 0) {
+    if (strcmp(what, "spiral") == 0)
         picture_draw_spiral(frame, SPIRAL_PITCH, 0);
-    } else {
+    else
         picture_draw_discs(frame, 1);
-    }
 }
 
 static int measure_drawn(struct bench *bench, const char *what, uint32_t width, uint32_t height)
@@ -101,9 +100,8 @@ static int measure_drawn(struct bench *bench, const char *what, uint32_t width, 
 
     frame_layout_init(&layout, pixel_format_by_name("GREY"), width, height, 1);
     r = frame_pool_new(&layout, 1, frame_allocator_host(), &picture.pool);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     picture.frame = frame_pool_take(picture.pool);
     draw(picture.frame, what);
     r = upload(bench, picture.frame);

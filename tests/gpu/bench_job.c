@@ -35,9 +35,8 @@ static int run_kernel(struct bench *bench, const struct bench_job *job, unsigned
     size_t at = index % (BENCH_ROOM / (input > output ? input : output));
     uint64_t from = bench->input + at * input, to = bench->output + at * output;
 
-    if (job->npp) {
+    if (job->npp)
         return job->npp(bench, from, to, job->input.width, job->input.height);
-    }
     const struct gpu_picture pictures[] = {gpu_picture_at(&job->input, from),
                                            gpu_picture_at(&job->output, to)};
 
@@ -58,9 +57,8 @@ static int time_runs(struct bench *bench, const struct bench_job *job, unsigned 
     int r = 0;
 
     bench->driver->event_record(bench->start, gpu_stream(bench->gpu));
-    for (unsigned i = 0; i < count && r == 0; i++) {
+    for (unsigned i = 0; i < count && r == 0; i++)
         r = run_job(bench, job, first + i);
-    }
     bench->driver->event_record(bench->end, gpu_stream(bench->gpu));
     r = r < 0 ? r : gpu_wait(bench->gpu, clock_now_ns() + 5 * NS_PER_S, NULL);
     bench->driver->event_elapsed(&ms, bench->start, bench->end);
@@ -81,9 +79,8 @@ static int measure(struct bench *bench, const struct bench_job *job, struct time
 
         r = time_runs(bench, which ? &copying : job, 7 * run, 1, &one[which][run]);
     }
-    for (unsigned i = 0; i < 2 * QUEUES && r == 0; i++) {
+    for (unsigned i = 0; i < 2 * QUEUES && r == 0; i++)
         r = time_runs(bench, i % 2 ? &copying : job, 0, QUEUE, &queued[i % 2][i / 2]);
-    }
     if (r == 0) {
         *ret_job = (struct times){bench_median(one[0], RUNS), bench_median(queued[0], QUEUES)};
         *ret_copy = (struct times){bench_median(one[1], RUNS), bench_median(queued[1], QUEUES)};
@@ -105,9 +102,8 @@ int bench_run_job(struct bench *bench, const struct bench_job *job)
     struct times times, copying;
     int r = measure(bench, job, &times, &copying);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     bench_next(bench);
     if (bench->json) {
         printf("{\"name\": \"%s\", \"width\": %u, \"height\": %u, \"bytes\": %zu, "
@@ -128,12 +124,10 @@ size_t bench_bytes_moved(const struct bench_job *job, bool every_input, bool eve
 {
     size_t bytes = 0;
 
-    for (unsigned i = 0; i < job->input.format->plane_count && (i == 0 || every_input); i++) {
+    for (unsigned i = 0; i < job->input.format->plane_count && (i == 0 || every_input); i++)
         bytes += (size_t)job->input.planes[i].width_bytes * job->input.planes[i].rows;
-    }
-    for (unsigned i = 0; i < job->output.format->plane_count && (i == 0 || every_output); i++) {
+    for (unsigned i = 0; i < job->output.format->plane_count && (i == 0 || every_output); i++)
         bytes += (size_t)job->output.planes[i].width_bytes * job->output.planes[i].rows;
-    }
     return bytes;
 }
 

@@ -58,9 +58,8 @@ static int measure_views(struct bench *bench, const struct bench_size *size)
 
     for (size_t i = 0; i < ARRAY_LENGTH(views) && r == 0; i++) {
         r = measure_view(bench, views[i].kind, views[i].from, views[i].to, size);
-        if (i == 0 && r == 0) {
+        if (i == 0 && r == 0)
             r = measure_npp(bench, size);
-        }
     }
     r = r < 0 ? r : bench_chains(bench, size);
     r = r < 0 ? r : bench_motion(bench, size);
@@ -74,9 +73,8 @@ int bench_kernels(struct bench *bench)
     int r = 0;
 
     bench_begin_jobs(bench, "kernels", "The GPU's own memory, beside copies of as many bytes");
-    for (size_t i = 0; i < ARRAY_LENGTH(sizes) && r == 0; i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(sizes) && r == 0; i++)
         r = measure_views(bench, &sizes[i]);
-    }
     bench_end(bench);
     return r;
 }

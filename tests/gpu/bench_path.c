@@ -78,9 +78,8 @@ static int way_init(struct path *path, struct way *way, enum config_memory kind,
     *way = (struct way){.copies = copies};
     if (kind != CONFIG_MEMORY_HOST) {
         r = gpu_memory_new(path->bench->gpu, kind, error, &way->memory);
-        if (r == 0 && gpu_memory_kind(way->memory) != kind) {
+        if (r == 0 && gpu_memory_kind(way->memory) != kind)
             return -ENOTSUP;
-        }
         allocator = r == 0 ? gpu_memory_allocator(way->memory) : allocator;
     }
     snprintf(way->name, sizeof way->name, "%s%s%s", copies ? "copies, " : "",
@@ -140,9 +139,8 @@ static int go_copying(struct path *path, struct way *way, struct frame *input, s
     }
     r = runner_launch(&way->runner, (struct gpu_pictures){pictures[0], pictures[0], pictures[1]},
                       NULL);
-    if (r == 0 && path->copy_to_host(output->data, bench->output, luma, stream) != CUDA_SUCCESS) {
+    if (r == 0 && path->copy_to_host(output->data, bench->output, luma, stream) != CUDA_SUCCESS)
         return -EIO;
-    }
     return r < 0 ? r : gpu_wait(bench->gpu, clock_now_ns() + NS_PER_S, NULL);
 }
 
@@ -152,9 +150,8 @@ static uint64_t read_luma(const struct frame *frame)
     size_t count = frame->layout.planes[0].stride * frame->layout.planes[0].rows / sizeof *words;
     uint64_t sum = 0;
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         sum += words[i];
-    }
     return sum;
 }
 
@@ -181,9 +178,8 @@ static void print(struct path *path)
 
     for (size_t i = 0; i < path->count; i++) {
         ready[i] = bench_median(path->ways[i].ready_us, RUNS);
-        if (path->ways[i].copies && (best == 0 || ready[i] < best)) {
+        if (path->ways[i].copies && (best == 0 || ready[i] < best))
             best = ready[i];
-        }
     }
     for (size_t i = 0; i < path->count; i++) {
         double read = bench_median(path->ways[i].read_us, RUNS);
@@ -201,7 +197,7 @@ static void print(struct path *path)
     }
 }
 
-// What shares memory, unless this GPU has none of the kind.
+// Adds a kind of shared memory, unless this GPU has none of it.
 static int add_kind(struct path *path, enum config_memory kind, enum config_flip flip,
                     struct error *error)
 {
@@ -245,16 +241,13 @@ static int measure(struct path *path, path_ways *add, struct error *error)
     r = r < 0 ? r : add_copies(path, CONFIG_MEMORY_HOST, error);
     r = r < 0 ? r : add_copies(path, CONFIG_MEMORY_PINNED, error);
     for (unsigned burst = 0; burst < RUNS / BURST && r == 0; burst++) {
-        for (size_t i = 0; i < path->count * BURST && r == 0; i++) {
+        for (size_t i = 0; i < path->count * BURST && r == 0; i++)
             r = go(path, &path->ways[i / BURST], burst * BURST + i % BURST);
-        }
     }
-    if (r == 0) {
+    if (r == 0)
         print(path);
-    }
-    while (path->count > 0) {
+    while (path->count > 0)
         way_finish(&path->ways[--path->count]);
-    }
     return r;
 }
 
@@ -267,9 +260,8 @@ static int measure_size(struct path *path, uint32_t width, uint32_t height, path
     frame_layout_init(&path->output, pixel_format_by_name("NV12"), width, height, 64);
     path->camera = malloc(path->input.size + 4096);
     r = path->camera ? 0 : -ENOMEM;
-    for (size_t k = 0; r == 0 && k < path->input.size + 4096; k++) {
+    for (size_t k = 0; r == 0 && k < path->input.size + 4096; k++)
         path->camera[k] = (uint8_t)(k * k >> 7);
-    }
     r = r < 0 ? r : measure(path, add, error);
     free(path->camera);
     return r;
@@ -301,9 +293,8 @@ int bench_path(struct bench *bench)
         r = measure_size(path, size[0], size[1], ways[i / ARRAY_LENGTH(sizes)], &error);
     }
     bench_end(bench);
-    if (r < 0) {
+    if (r < 0)
         fprintf(stderr, "bench_gpu: %s\n", error.text);
-    }
     free(path);
     return r;
 }

@@ -100,9 +100,8 @@ int bench_steps(struct bench *bench, const struct bench_size *size)
     };
     int r = 0;
 
-    for (size_t i = 0; i < ARRAY_LENGTH(steps) && r == 0; i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(steps) && r == 0; i++)
         r = measure_step(bench, steps[i].kind, &steps[i].settings, steps[i].name, size);
-    }
     return r;
 }
 

@@ -15,9 +15,8 @@ const struct config_block check_blocks[CHECK_BLOCKS] = {
 int check_blocks_taken(const struct check *check, struct error *error)
 {
     while (gpu_take_complaint(check->gpu, error)) {
-        if (!strstr(error->text, "of the GPU's threads can be busy")) {
+        if (!strstr(error->text, "of the GPU's threads can be busy"))
             return -EINVAL;
-        }
     }
     return 0;
 }
@@ -147,11 +146,11 @@ const struct frame_allocator *check_allocator(const struct check *check, size_t 
     return gpu_memory_allocator(check->memories[index % check->memory_count]);
 }
 
-// What was asked for, as keys of the configuration.
+// The view of a case, as keys of the configuration.
 static void describe(const struct check_case *what, char *text, size_t size)
 {
     static const char *const kinds[] = {"camera", "gray",    "edges",     "binary", "canny",
-                                        "motion", "overlay", "direction", "split"};
+                                        "motion", "overlay", "direction", "split",  "custom"};
     static const char *const operators[] = {"sobel", "sobel5", "scharr", "prewitt"};
     const struct config_view *view = &what->settings;
 
@@ -193,12 +192,10 @@ static bool find_difference(const struct frame *a, const struct frame *b, char *
             const uint8_t *expected = frame_plane(b, plane) + y * b->layout.planes[plane].stride;
             uint32_t x = 0;
 
-            if (memcmp(row, expected, b->layout.planes[plane].width_bytes) == 0) {
+            if (memcmp(row, expected, b->layout.planes[plane].width_bytes) == 0)
                 continue;
-            }
-            while (row[x] == expected[x]) {
+            while (row[x] == expected[x])
                 x++;
-            }
             snprintf(text, size, "plane %u (%u, %u) is %u, expected %u", plane, x, y, row[x],
                      expected[x]);
             return true;
@@ -216,9 +213,8 @@ void check_frames(struct check *check, const struct frame *output, const struct 
                 output->layout.range == expected->layout.range &&
                 !find_difference(output, expected, difference, sizeof difference);
 
-    if (!same) {
+    if (!same)
         snprintf(text, sizeof text, "%s: %s", detail, difference);
-    }
     check_count(check, same, what, input, same ? detail : text);
 }
 
@@ -259,14 +255,12 @@ bool check_expect(struct check *check, const struct check_case *what, struct fra
     int r = view_new(&setup, &error, &view);
     bool computes = r == 0 && !view_passes_through(view);
 
-    if (computes) {
+    if (computes)
         r = view_run(view, input, &error, ret_expected);
-    }
-    if (r < 0 && r != -ENOTSUP) {
+    if (r < 0 && r != -ENOTSUP)
         check_failed(check, "the CPU's view", &error);
-    } else if (!computes) {
+    else if (!computes)
         check_agreement(check, what, &input->layout, view, &error);
-    }
     view_free(view);
     return r == 0 && computes;
 }

@@ -1,4 +1,4 @@
-// What the groups of check_gpu share: the GPU, its kinds of memory, what is compared, the count.
+// Shared by the groups of check_gpu: the GPU, its kinds of memory, the cases, the count.
 //
 // The CPU's view is the reference; it has its own tests against OpenCV.
 #pragma once
@@ -46,8 +46,8 @@ void check_limit(struct config_view *settings);
 // Memory of kind number `index`, turning.
 const struct frame_allocator *check_allocator(const struct check *check, size_t index);
 
-// What the CPU makes of a picture in host memory. Returns false where it makes nothing new: then a
-// view on the GPU must say the same, which is counted. The caller unrefs *ret_expected.
+// The CPU's view of a picture in host memory. Returns false where it makes nothing new: then a view
+// on the GPU must say the same, which is counted. The caller unrefs *ret_expected.
 bool check_expect(struct check *check, const struct check_case *what, struct frame *input,
                   struct frame **ret_expected);
 
@@ -73,9 +73,11 @@ void check_places(struct check *check);    // input and output at awkward device
 void check_rows(struct check *check);      // rows a thread
 void check_tiles(struct check *check);     // pictures of whole tiles
 void check_random(struct check *check);    // everything drawn at random
+void check_lists(struct check *check);     // lists of stages drawn at random
 void check_motion(struct check *check);    // motion, frame after frame
 void check_canny(struct check *check);     // edges that hang together far, every threshold
 void check_split(struct check *check);     // two views side by side
 void check_flips(struct check *check);     // pictures another way up
 void check_demosaics(struct check *check); // pictures of raw samples
+void check_cells(struct check *check);     // means of squares of pixels
 void check_refused(struct check *check);   // blocks, memory and conversions that cannot be

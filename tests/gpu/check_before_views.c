@@ -1,5 +1,5 @@
-// What the GPU makes before views read it, flips and demosaics, against the CPU's: every format, at
-// odd sizes and awkward places.
+// Flips and demosaics, which the GPU makes before views read them, against the CPU's: every format,
+// at odd sizes and awkward places.
 #include "tests/gpu/check.h"
 
 #include "kernels/demosaic/demosaic.h"
@@ -74,15 +74,14 @@ static void check_one(struct check *check, const struct work *work, const uint32
     if (picture_init(&pictures[0], work->format, size[0], size[1], 0, frame_allocator_host()) < 0 ||
         picture_init(&pictures[1], work->format, size[0], size[1], turn % PICTURE_PLACEMENTS,
                      mapped) < 0) {
-        check_failed(check, "a picture", &(struct error){"no memory"});
+        check_failed(check, "a picture", &(struct error){.text = "no memory"});
     } else {
         struct frame *expected, *output;
 
         picture_draw(pictures[0].frame, (uint32_t)turn);
         picture_copy(pictures[1].frame, pictures[0].frame);
-        for (unsigned i = 0; i < 2 && !work->flip; i++) {
+        for (unsigned i = 0; i < 2 && !work->flip; i++)
             pictures[i].frame->layout.development = developments[turn / 2 % 3];
-        }
         expected = make_by(check, work, pictures[0].frame, frame_allocator_host(), NULL);
         output = make_by(check, work, pictures[1].frame, mapped, check->gpu);
         if (expected && output) {
@@ -107,9 +106,8 @@ void check_flips(struct check *check)
 
     for (size_t f = 0; f < CHECK_FORMATS; f++) {
         for (enum config_flip kind = CONFIG_FLIP_ROTATE_90; kind <= CONFIG_FLIP_VERTICAL; kind++) {
-            for (size_t i = 0; i < count; i++) {
+            for (size_t i = 0; i < count; i++)
                 check_one(check, &(struct work){check_formats[f], kind, false}, sizes[i], turn++);
-            }
         }
     }
 }

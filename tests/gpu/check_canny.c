@@ -39,16 +39,14 @@ static void check_picture(struct check *check, const struct check_case *what,
     if (r == 0 && check_expect(check, what, picture->frame, &expected)) {
         for (unsigned i = 0; i < 3 && r == 0; i++) {
             r = view_run(view, placed.frame, &error, &output);
-            if (r == 0) {
+            if (r == 0)
                 check_frames(check, output, expected, what, layout, "canny");
-            }
             frame_unref(output);
             output = NULL;
         }
     }
-    if (r < 0) {
+    if (r < 0)
         check_failed(check, "a canny view", &error);
-    }
     frame_unref(expected);
     view_free(view);
     picture_finish(&placed);
@@ -66,7 +64,7 @@ static void check_spirals(struct check *check)
 
         if (picture_init(&picture, "GREY", spirals[i / 2].width, spirals[i / 2].height, 0,
                          frame_allocator_host()) < 0) {
-            check_failed(check, "a picture", &(struct error){"no memory"});
+            check_failed(check, "a picture", &(struct error){.text = "no memory"});
             return;
         }
         picture_draw_spiral(picture.frame, spirals[i / 2].pitch, (uint32_t)i);
@@ -86,14 +84,13 @@ static void check_thresholds(struct check *check, const char *format, uint32_t w
         struct picture picture = {0};
 
         if (picture_init(&picture, format, width, height, 0, frame_allocator_host()) < 0) {
-            check_failed(check, "a picture", &(struct error){"no memory"});
+            check_failed(check, "a picture", &(struct error){.text = "no memory"});
             return;
         }
-        if (i % 2) {
+        if (i % 2)
             picture_draw(picture.frame, (uint32_t)i);
-        } else {
+        else
             picture_draw_discs(picture.frame, (uint32_t)i);
-        }
         check_picture(check, &what, &picture, i);
         picture_finish(&picture);
     }
@@ -114,7 +111,7 @@ static void check_medians(struct check *check, const char *format, uint32_t widt
         struct picture picture = {0};
 
         if (picture_init(&picture, format, width, height, 0, frame_allocator_host()) < 0) {
-            check_failed(check, "a picture", &(struct error){"no memory"});
+            check_failed(check, "a picture", &(struct error){.text = "no memory"});
             return;
         }
         picture_draw(picture.frame, (uint32_t)i);

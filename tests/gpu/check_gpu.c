@@ -64,19 +64,19 @@ int main(int argc, char **argv)
         run_group(&check, "rows a thread", check_rows);
         run_group(&check, "whole tiles, every view", check_tiles);
         run_group(&check, "200 random sizes, settings, places and blocks", check_random);
+        run_group(&check, "lists of stages drawn at random", check_lists);
         run_group(&check, "motion, frame after frame", check_motion);
         run_group(&check, "canny: spirals, curves, thresholds", check_canny);
         run_group(&check, "two views side by side", check_split);
         run_group(&check, "pictures another way up", check_flips);
         run_group(&check, "pictures of raw samples", check_demosaics);
+        run_group(&check, "cells of motion events", check_cells);
         run_group(&check, "blocks, memory and conversions refused", check_refused);
     }
-    if (ok && !check.quick) {
+    if (ok && !check.quick)
         run_group(&check, "720p to 8K, and 300001 rows", check_large);
-    }
-    while (check.memory_count > 0) {
+    while (check.memory_count > 0)
         gpu_memory_free(check.memories[--check.memory_count]);
-    }
     gpu_free(check.gpu);
     ok = ok && check.different == 0 && check.compared > 0;
     printf("%s: %lu compared, %lu different\n", ok ? "ok" : "FAILED", check.compared,

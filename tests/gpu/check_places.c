@@ -20,9 +20,8 @@ struct target {
 
 static void target_finish(struct check *check, struct target *target)
 {
-    if (target->address) {
+    if (target->address)
         gpu_driver(check->gpu)->mem_free(target->address);
-    }
     free(target->expected);
     free(target->result);
 }
@@ -70,13 +69,11 @@ static int compute(struct check *check, const struct check_case *what, const str
     struct runner runner;
     int r = plan_load_mask(&plan, &setup, error, &mask);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     block.rows = (int)rows;
-    for (size_t i = 0; i < CONFIG_KERNEL_COUNT; i++) {
+    for (size_t i = 0; i < CONFIG_KERNEL_COUNT; i++)
         blocks[i] = block;
-    }
     gpu_set_blocks(check->gpu, blocks);
     r = runner_init_plan(&runner, check->gpu, &plan, &input->layout, false, error);
     mask_plane_unref(mask); // the GPU has it
@@ -108,23 +105,21 @@ static void check_place(struct check *check, const struct check_case *what, stru
     uint64_t address = 0;
     char detail[64];
 
-    if (!check_expect(check, what, input, &expected)) {
+    if (!check_expect(check, what, input, &expected))
         return;
-    }
     snprintf(detail, sizeof detail, "to placement %zu, block [%d, %d], %u rows", placement, block.x,
              block.y, rows);
     if (!target_init(check, &target, expected, what, placement) ||
         gpu_driver(check->gpu)->mem_alloc(&address, input->layout.size) != CUDA_SUCCESS) {
-        check_failed(check, detail, &(struct error){"no memory"});
+        check_failed(check, detail, &(struct error){.text = "no memory"});
     } else if (compute(check, what, input, address, &target, block, rows, &error) < 0) {
         check_failed(check, detail, &error);
     } else {
         check_count(check, memcmp(target.result, target.expected, target.size) == 0, what,
                     &input->layout, detail);
     }
-    if (address) {
+    if (address)
         gpu_driver(check->gpu)->mem_free(address);
-    }
     target_finish(check, &target);
     frame_unref(expected);
 }
@@ -142,7 +137,7 @@ void check_places(struct check *check)
 
         if (picture_init(&picture, check_formats[i / ARRAY_LENGTH(sizes) / PICTURE_PLACEMENTS],
                          size[0], size[1], placement, frame_allocator_host()) < 0) {
-            check_failed(check, "a picture", &(struct error){"no memory"});
+            check_failed(check, "a picture", &(struct error){.text = "no memory"});
             return;
         }
         picture_draw(picture.frame, (uint32_t)i);
@@ -165,7 +160,7 @@ void check_rows(struct check *check)
 
         if (picture_init(&picture, check_formats[i / ARRAY_LENGTH(rows)], 265, 91, 0,
                          frame_allocator_host()) < 0) {
-            check_failed(check, "a picture", &(struct error){"no memory"});
+            check_failed(check, "a picture", &(struct error){.text = "no memory"});
             return;
         }
         picture_draw(picture.frame, (uint32_t)i);
@@ -189,7 +184,7 @@ void check_tiles(struct check *check)
 
         if (picture_init(&picture, check_formats[i / ARRAY_LENGTH(sizes)], size[0], size[1], 0,
                          frame_allocator_host()) < 0) {
-            check_failed(check, "a picture", &(struct error){"no memory"});
+            check_failed(check, "a picture", &(struct error){.text = "no memory"});
             return;
         }
         picture_draw(picture.frame, (uint32_t)i);

@@ -1,5 +1,5 @@
 // Views on the GPU against the CPU's, with everything drawn at random: what is looked at, its
-// settings, size, place, memory and blocks. EDGED_SEED repeats a run.
+// settings or its list of stages, size, place, memory and blocks. EDGED_SEED repeats a run.
 #include "tests/gpu/check.h"
 
 #include <stdio.h>
@@ -8,7 +8,8 @@
 
 #define SETS 200
 #define SIDE_MAX 700
-#define FRAMES 2
+#define LISTS 600
+#define FRAMES 3 // the last after a pause in which nobody watched
 
 static uint64_t state;
 
@@ -45,20 +46,39 @@ static struct config_view draw_settings(void)
     };
 }
 
-// A polygon anywhere, or none. One set is looked at at a time.
+// Up to six stages that take gray; now and then a mark behind what makes a mask of it.
+static void draw_stages(struct config_view *settings)
+{
+    struct config_words *stages = &settings->stages;
+    size_t count = 1 + draw(6);
+
+    settings->view = CONFIG_VIEW_CUSTOM;
+    while (stages->count < count) {
+        stages->list[stages->count++] =
+            CONFIG_STAGE_BLUR3 + draw(CONFIG_STAGE_MARK - CONFIG_STAGE_BLUR3);
+    }
+    if (draw(2)) {
+        stages->list[stages->count++] = draw(2) ? CONFIG_STAGE_DIFFERENCE : CONFIG_STAGE_CANNY;
+        stages->list[stages->count++] = CONFIG_STAGE_ERODE + draw(4);
+        stages->list[stages->count++] = CONFIG_STAGE_MARK;
+    }
+}
+
+// A polygon anywhere, or none, which only a list of stages with a mask may not do without. One set
+// is looked at at a time.
 static void draw_mask(struct config_view *settings)
 {
     static struct config_point corners[8];
+    bool custom = settings->view == CONFIG_VIEW_CUSTOM;
 
     if (settings->view == CONFIG_VIEW_CAMERA || settings->view == CONFIG_VIEW_DIRECTION ||
-        draw(3) > 0) {
+        (!custom && draw(3) > 0)) {
         return;
     }
     settings->polygon = corners;
     settings->polygon_count = 3 + draw(ARRAY_LENGTH(corners) - 2);
-    for (size_t i = 0; i < settings->polygon_count; i++) {
+    for (size_t i = 0; i < settings->polygon_count; i++)
         corners[i] = (struct config_point){draw(1001) / 1000.0, draw(1001) / 1000.0};
-    }
 }
 
 struct drawn {
@@ -70,18 +90,21 @@ struct drawn {
     struct config_block blocks[CONFIG_KERNEL_COUNT];
 };
 
-static struct drawn draw_set(void)
+static struct drawn draw_set(bool custom)
 {
+    uint32_t side_max = custom ? 150 : SIDE_MAX;
     struct drawn set = {
         .what = {draw_settings(), draw(2) ? VIEW_OUTPUT_STREAM : VIEW_OUTPUT_EXACT},
         .format = check_formats[draw(CHECK_FORMATS)],
-        .width = 1 + draw(draw(3) ? SIDE_MAX : 12),
-        .height = 1 + draw(draw(3) ? SIDE_MAX : 12),
+        .width = 1 + draw(draw(3) ? side_max : 12),
+        .height = 1 + draw(draw(3) ? side_max : 12),
         .placement = draw(PICTURE_PLACEMENTS),
         .memory = draw(CHECK_KINDS),
         .seed = draw(UINT32_MAX),
     };
 
+    if (custom)
+        draw_stages(&set.what.settings);
     draw_mask(&set.what.settings);
     for (size_t i = 0; i < CONFIG_KERNEL_COUNT; i++) {
         set.blocks[i] = check_blocks[draw(CHECK_BLOCKS)];
@@ -90,13 +113,12 @@ static struct drawn draw_set(void)
     return set;
 }
 
-// Some of the second frame is the first's.
+// Some of each frame is the first's.
 static void draw_frame(struct frame *frame, const struct drawn *set, unsigned number)
 {
     picture_draw(frame, set->seed);
-    for (size_t i = 0; number > 0 && i < frame->layout.size; i++) {
-        frame->data[i] = (uint8_t)(frame->data[i] + (i / 57 % 3 == 0 ? i / 57 % 64 : 0));
-    }
+    for (size_t i = 0; number > 0 && i < frame->layout.size; i++)
+        frame->data[i] = (uint8_t)(frame->data[i] + (i / 57 % 3 == number % 2 ? i / 57 % 64 : 0));
 }
 
 static void compare(struct check *check, const struct drawn *set, struct picture *pictures,
@@ -108,6 +130,10 @@ static void compare(struct check *check, const struct drawn *set, struct picture
 
         draw_frame(pictures[0].frame, set, i);
         picture_copy(pictures[1].frame, pictures[0].frame);
+        if (i == FRAMES - 1) {
+            view_forget(reference);
+            view_forget(view);
+        }
         if (view_run(reference, pictures[0].frame, &error, &expected) < 0 ||
             view_run(view, pictures[1].frame, &error, &output) < 0) {
             check_failed(check, "a random view", &error);
@@ -136,7 +162,7 @@ static void check_set(struct check *check, const struct drawn *set)
               : picture_init(&pictures[1], set->format, set->width, set->height, set->placement,
                              allocator);
     setup.input = r < 0 ? NULL : &pictures[0].frame->layout;
-    // What the CPU cannot make (YUV to RGB) is no view at all.
+    // A picture that the CPU cannot make (YUV to RGB) is no view at all.
     if (r == 0 && view_new(&setup, &error, &reference) == 0) {
         setup.input = &pictures[1].frame->layout;
         setup.allocator = allocator;
@@ -144,11 +170,10 @@ static void check_set(struct check *check, const struct drawn *set)
         gpu_set_blocks(check->gpu, set->blocks);
         r = view_new(&setup, &error, &view);
         r = r < 0 ? r : check_blocks_taken(check, &error);
-        if (r < 0 || (!view_passes_through(view) && strncmp(view_backend(view), "CUDA", 4) != 0)) {
-            check_count(check, false, &set->what, &pictures[0].frame->layout, "not on the GPU");
-        } else {
+        if (r == 0 && (view_passes_through(view) || view_is_on_gpu(view)))
             compare(check, set, pictures, view, reference);
-        }
+        else if (r < 0 || set->what.settings.view != CONFIG_VIEW_CUSTOM)
+            check_count(check, false, &set->what, &pictures[0].frame->layout, "not on the GPU");
     }
     view_free(view);
     view_free(reference);
@@ -163,9 +188,24 @@ void check_random(struct check *check)
 
     state = seed ? strtoull(seed, NULL, 10) : (uint64_t)clock_now_ns();
     printf("EDGED_SEED=%llu\n", (unsigned long long)state);
-    while (check->compared - compared < (check->quick ? 20 : FRAMES * SETS)) {
-        struct drawn set = draw_set();
+    while (check->compared - compared < FRAMES * (check->quick ? SETS / 10 : SETS)) {
+        struct drawn set = draw_set(false);
 
         check_set(check, &set);
     }
+}
+
+// Of the lists, those for which the GPU has kernels; the CPU computes the others.
+void check_lists(struct check *check)
+{
+    unsigned long compared = check->compared;
+    struct frame_layout none = {.format = pixel_format_by_name("GREY")};
+
+    for (unsigned i = 0; i < (check->quick ? LISTS / 4 : LISTS); i++) {
+        struct drawn set = draw_set(true);
+
+        check_set(check, &set);
+    }
+    check_count(check, check->compared > compared, &(struct check_case){0}, &none,
+                "no list of stages is computed by the GPU");
 }

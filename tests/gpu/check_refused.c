@@ -1,4 +1,4 @@
-// What cannot be is refused in words that help, and leaves the view as it was.
+// Impossible settings are refused in words that help, and leave the view as it was.
 #include "tests/gpu/check.h"
 
 #include <errno.h>
@@ -31,11 +31,10 @@ static void check_illegal_blocks(struct check *check, struct view *view, struct 
                     gpu_take_complaint(check->gpu, &error) &&
                         strncmp(error.text, named, strlen(named)) == 0,
                     &edges, &input->layout, error.text);
-        if (view_run(view, input, &error, &output) < 0) {
+        if (view_run(view, input, &error, &output) < 0)
             check_failed(check, "a view that refused a block", &error);
-        } else {
+        else
             check_frames(check, output, expected, &edges, &input->layout, "after a refusal");
-        }
         frame_unref(output);
     }
 }
@@ -57,9 +56,8 @@ static void check_warnings(struct check *check, const struct frame_layout *input
         warned = gpu_take_complaint(check->gpu, &text);
         check_count(check, warned == cases[i].warned, &edges, input, text.text);
         check_count(check, !gpu_take_complaint(check->gpu, &text), &edges, input, "warned twice");
-        if (warned) {
+        if (warned)
             printf("  %s\n", text.text);
-        }
     }
 }
 
@@ -86,7 +84,7 @@ void check_refused(struct check *check)
     char sm[16];
 
     if (picture_init(&input, "YUYV", 100, 50, 0, allocator) < 0) {
-        check_failed(check, "a picture", &(struct error){"no memory"});
+        check_failed(check, "a picture", &(struct error){.text = "no memory"});
         return;
     }
     picture_draw(input.frame, 1);

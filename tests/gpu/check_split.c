@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define FRAMES 2
+#define FRAMES 3 // the last after a pause in which nobody watched
 
 static const char *const kinds[] = {"camera", "gray",   "edges",   "binary",
                                     "canny",  "motion", "overlay", "direction"};
@@ -32,9 +32,8 @@ static struct view *make_view(struct check *check, const struct check_case *what
     struct error error = {0};
     struct view *view = NULL;
 
-    if (view_new(&setup, &error, &view) < 0 && gpu) {
+    if (view_new(&setup, &error, &view) < 0 && gpu)
         check_failed(check, "a split view", &error);
-    }
     return view;
 }
 
@@ -49,6 +48,10 @@ static void compare(struct check *check, const struct split_case *c, struct pict
 
         picture_draw(pictures[0].frame, (uint32_t)c->turn + i);
         picture_copy(pictures[1].frame, pictures[0].frame);
+        if (i == FRAMES - 1) {
+            view_forget(reference);
+            view_forget(view);
+        }
         if (view_run(reference, pictures[0].frame, &error, &expected) < 0 ||
             view_run(view, pictures[1].frame, &error, &output) < 0) {
             check_failed(check, "a split view's picture", &error);
@@ -60,7 +63,7 @@ static void compare(struct check *check, const struct split_case *c, struct pict
     }
 }
 
-// What the CPU cannot make (YUV to RGB) is no split at all.
+// A picture that the CPU cannot make (YUV to RGB) is no split at all.
 static void check_case(struct check *check, const struct split_case *c)
 {
     const struct frame_allocator *host = frame_allocator_host();
@@ -71,16 +74,15 @@ static void check_case(struct check *check, const struct split_case *c)
     if (picture_init(&pictures[0], c->format, c->width, c->height, 0, host) < 0 ||
         picture_init(&pictures[1], c->format, c->width, c->height, c->turn % PICTURE_PLACEMENTS,
                      mapped) < 0) {
-        check_failed(check, "a picture", &(struct error){"no memory"});
+        check_failed(check, "a picture", &(struct error){.text = "no memory"});
     } else {
         pictures[0].frame->layout.range = pictures[1].frame->layout.range = c->range;
         reference = make_view(check, &c->what, &pictures[0].frame->layout, host, NULL);
         view = reference
                    ? make_view(check, &c->what, &pictures[1].frame->layout, mapped, check->gpu)
                    : NULL;
-        if (view) {
+        if (view)
             compare(check, c, pictures, view, reference);
-        }
         view_free(view);
         view_free(reference);
     }

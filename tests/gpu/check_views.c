@@ -25,7 +25,7 @@ static bool subject_init(struct check *check, struct subject *subject, const cha
     *subject = (struct subject){.count = count};
     if (picture_init(&subject->plain, format, size.width, size.height, 0, frame_allocator_host()) <
         0) {
-        check_failed(check, "a picture", &(struct error){"no memory"});
+        check_failed(check, "a picture", &(struct error){.text = "no memory"});
         return false;
     }
     picture_draw(subject->plain.frame, size.width * 31 + size.height);
@@ -38,9 +38,8 @@ static bool subject_init(struct check *check, struct subject *subject, const cha
 
 static void subject_finish(struct subject *subject)
 {
-    for (size_t i = 0; i < subject->count; i++) {
+    for (size_t i = 0; i < subject->count; i++)
         frame_unref(subject->expected[i]);
-    }
     picture_finish(&subject->plain);
 }
 
@@ -68,22 +67,19 @@ static void check_view(struct check *check, const struct check_case *what, struc
         char detail[64];
 
         block.rows = rows[(first + i) % ARRAY_LENGTH(rows)];
-        for (size_t k = 0; k < CONFIG_KERNEL_COUNT; k++) {
+        for (size_t k = 0; k < CONFIG_KERNEL_COUNT; k++)
             blocks[k] = block;
-        }
         snprintf(detail, sizeof detail, "%s memory, block [%d, %d], rows %d", allocator->kind,
                  block.x, block.y, block.rows);
         gpu_set_blocks(check->gpu, blocks);
         r = view_run(view, input, &error, &output);
         r = r < 0 ? r : check_blocks_taken(check, &error);
-        if (r == 0) {
+        if (r == 0)
             check_frames(check, output, expected, what, &input->layout, detail);
-        }
         frame_unref(output);
     }
-    if (r < 0) {
+    if (r < 0)
         check_failed(check, "the GPU's view", &error);
-    }
     view_free(view);
 }
 
@@ -97,7 +93,7 @@ static void check_subject(struct check *check, const struct subject *subject, si
 
     if (picture_init(&placed, layout->format->name, layout->width, layout->height, placement,
                      allocator) < 0) {
-        check_failed(check, "a picture", &(struct error){"no memory"});
+        check_failed(check, "a picture", &(struct error){.text = "no memory"});
         return;
     }
     picture_copy(placed.frame, subject->plain.frame);
@@ -118,9 +114,8 @@ void check_views(struct check *check)
         size_t size = i % ARRAY_LENGTH(sizes);
         struct subject subject;
 
-        if (check->quick && size != 7 && size != 9) {
+        if (check->quick && size != 7 && size != 9)
             continue;
-        }
         if (!subject_init(check, &subject, check_formats[i / ARRAY_LENGTH(sizes)], sizes[size],
                           count, check->quick ? check_few_at : check_case_at)) {
             return;
@@ -128,9 +123,8 @@ void check_views(struct check *check)
         for (size_t place = 0; place < PICTURE_PLACEMENTS; place++, turn++) {
             check_subject(check, &subject, check->quick ? turn % PICTURE_PLACEMENTS : place, turn,
                           turn, 1);
-            if (check->quick) {
+            if (check->quick)
                 break;
-            }
         }
         subject_finish(&subject);
     }
@@ -143,9 +137,8 @@ void check_shapes(struct check *check)
     for (size_t i = 0; i < CHECK_FORMATS; i++) {
         struct subject subject;
 
-        if (!subject_init(check, &subject, check_formats[i], size, CHECK_FEW, check_few_at)) {
+        if (!subject_init(check, &subject, check_formats[i], size, CHECK_FEW, check_few_at))
             return;
-        }
         check_subject(check, &subject, i % PICTURE_PLACEMENTS, i, i,
                       check->quick ? 3 : CHECK_BLOCKS);
         subject_finish(&subject);

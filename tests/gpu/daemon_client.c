@@ -68,30 +68,26 @@ static void tally_picture(struct tally *tally, int number, int last_number, int6
                           int64_t arrival_ns)
 {
     tally->frames++;
-    if (last_ns) {
+    if (last_ns)
         tally_gap(tally, last_ns, arrival_ns);
-    }
     if (number < 0) {
         tally->unreadable++;
     } else if (last_number >= 0) {
         int ahead = (number - last_number + NUMBERS) % NUMBERS;
 
-        if (ahead == 0 || ahead >= NUMBERS / 2) {
+        if (ahead == 0 || ahead >= NUMBERS / 2)
             tally->restarts++;
-        } else {
+        else
             tally->lost += (unsigned)ahead - 1;
-        }
     }
 }
 
 static void end_second(struct client *client, int64_t arrival_ns)
 {
-    if (client->second_begin_ns == 0) {
+    if (client->second_begin_ns == 0)
         client->second_begin_ns = arrival_ns;
-    }
-    if (arrival_ns - client->second_begin_ns < (int64_t)NS_PER_S) {
+    if (arrival_ns - client->second_begin_ns < (int64_t)NS_PER_S)
         return;
-    }
     printf("second %u frames %u lost %u unreadable %u gap_ms %.1f\n", ++client->seconds,
            client->second.frames, client->second.lost, client->second.unreadable,
            (double)client->second.gap_ns / NS_PER_MS);
@@ -125,9 +121,8 @@ static void dump(struct client *client, const GstVideoFrame *frame, int number)
 
 static int read_number(const GstVideoFrame *frame)
 {
-    if (g_strcmp0(view_name, "none") == 0) {
+    if (g_strcmp0(view_name, "none") == 0)
         return -1;
-    }
     return pattern_code_read(
         GST_VIDEO_FRAME_PLANE_DATA(frame, 0), (size_t)GST_VIDEO_FRAME_PLANE_STRIDE(frame, 0),
         (unsigned)GST_VIDEO_FRAME_WIDTH(frame), (unsigned)GST_VIDEO_FRAME_HEIGHT(frame),
@@ -159,9 +154,8 @@ static GstFlowReturn on_sample(GstAppSink *sink, gpointer data)
     GstVideoFrame frame;
     GstVideoInfo info;
 
-    if (!sample) {
+    if (!sample)
         return GST_FLOW_EOS;
-    }
     if (gst_video_info_from_caps(&info, gst_sample_get_caps(sample)) &&
         gst_video_frame_map(&frame, &info, gst_sample_get_buffer(sample), GST_MAP_READ)) {
         take_picture(data, &frame, arrival_ns);
@@ -177,11 +171,10 @@ static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data)
     g_autoptr(GError) error = NULL;
 
     (void)bus;
-    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
+    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR)
         gst_message_parse_error(message, &error, NULL);
-    } else if (GST_MESSAGE_TYPE(message) != GST_MESSAGE_EOS) {
+    else if (GST_MESSAGE_TYPE(message) != GST_MESSAGE_EOS)
         return G_SOURCE_CONTINUE;
-    }
     client->disconnects++;
     printf("disconnected %.4f %s\n", (double)now_ns() / NS_PER_S,
            error ? error->message : "end of stream");
@@ -194,9 +187,8 @@ static gboolean on_stdin(gint fd, GIOCondition condition, gpointer data)
     char ignored[256];
 
     (void)condition;
-    if (read(fd, ignored, sizeof ignored) > 0) {
+    if (read(fd, ignored, sizeof ignored) > 0)
         return G_SOURCE_CONTINUE;
-    }
     g_main_loop_quit(data);
     return G_SOURCE_REMOVE;
 }
@@ -252,14 +244,12 @@ static int watch(const char *url)
     struct client client = {.loop = g_main_loop_new(NULL, FALSE), .last_number = -1};
     GstElement *pipeline = make_pipeline(url, &client);
 
-    if (!pipeline) {
+    if (!pipeline)
         return 2;
-    }
-    if (run_seconds > 0) {
+    if (run_seconds > 0)
         g_timeout_add((guint)(run_seconds * 1000), on_time_is_up, client.loop);
-    } else {
+    else
         g_unix_fd_add(0, G_IO_IN | G_IO_HUP, on_stdin, client.loop);
-    }
     gst_element_set_state(pipeline, GST_STATE_PLAYING);
     g_main_loop_run(client.loop);
     gst_element_set_state(pipeline, GST_STATE_NULL);

@@ -31,9 +31,8 @@ static bool take_fault(char *ret_fault, size_t size)
 {
     FILE *file = faulty.fault_file ? fopen(faulty.fault_file, "re") : NULL;
 
-    if (!file) {
+    if (!file)
         return false;
-    }
     bool taken = fgets(ret_fault, (int)size, file) != NULL;
     fclose(file);
     unlink(faulty.fault_file);
@@ -44,9 +43,8 @@ static bool take_fault(char *ret_fault, size_t size)
 // Loads the kernels ahead of the fault: loading waits until the GPU is idle.
 static void load_kernels(void)
 {
-    if (!faulty.module && faulty.driver.module_load(&faulty.module, faulty_image) != CUDA_SUCCESS) {
+    if (!faulty.module && faulty.driver.module_load(&faulty.module, faulty_image) != CUDA_SUCCESS)
         fprintf(stderr, "faulty_driver: no kernels for this GPU\n");
-    }
 }
 
 static int launch(struct CUfunc_st *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,

@@ -58,9 +58,8 @@ struct npp *npp_open(const struct gpu *gpu)
     const struct gpu_info *info = gpu_info(gpu);
     struct npp *npp = calloc(1, sizeof *npp);
 
-    if (!npp) {
+    if (!npp)
         return NULL;
-    }
     npp->filters = open_library("libnppif");
     npp->conversions = open_library("libnppidei");
     if (npp->filters && npp->conversions) {
@@ -89,15 +88,12 @@ struct npp *npp_open(const struct gpu *gpu)
 
 void npp_close(struct npp *npp)
 {
-    if (!npp) {
+    if (!npp)
         return;
-    }
-    if (npp->conversions) {
+    if (npp->conversions)
         dlclose(npp->conversions);
-    }
-    if (npp->filters) {
+    if (npp->filters)
         dlclose(npp->filters);
-    }
     free(npp);
 }
 
@@ -111,9 +107,8 @@ int npp_magnitude(const struct npp *npp, uint64_t input, uint64_t between, uint6
         npp->gradient((const void *)(uintptr_t)input, step, size, origin, NULL, 0, NULL, 0, middle,
                       2 * step, NULL, 0, size, MASK_3X3, NORM_L2, BORDER_REPLICATE, npp->stream);
 
-    if (status == 0) {
+    if (status == 0)
         status = npp->convert(middle, 2 * step, (void *)(uintptr_t)output, step, size, npp->stream);
-    }
     return status == 0 ? 0 : -EIO;
 }
 
@@ -121,9 +116,8 @@ size_t npp_canny_bytes(const struct npp *npp, uint32_t width, uint32_t height)
 {
     int bytes = 0;
 
-    if (npp->canny && npp->canny_bytes) {
+    if (npp->canny && npp->canny_bytes)
         npp->canny_bytes((struct npp_point){(int)width, (int)height}, &bytes);
-    }
     return bytes > 0 ? (size_t)bytes : 0;
 }
 

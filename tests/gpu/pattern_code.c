@@ -29,12 +29,10 @@ int pattern_code_read(const uint8_t *luma, size_t stride, unsigned width, unsign
     static const unsigned thresholds[] = {[PATTERN_VIEW_CAMERA] = 77, [PATTERN_VIEW_EDGES] = 125};
     unsigned size = block_size(width), bits = 0;
 
-    if (width < size * BLOCKS || height < size) {
+    if (width < size * BLOCKS || height < size)
         return -1;
-    }
-    for (unsigned k = 0; k < BLOCKS; k++) {
+    for (unsigned k = 0; k < BLOCKS; k++)
         bits |= (unsigned)(block_mean(luma, stride, size, k) > thresholds[view]) << k;
-    }
     unsigned number = bits & 0xffff;
     unsigned check = (number ^ number >> 4 ^ number >> 8 ^ number >> 12 ^ 10) & 15;
     return bits >> NUMBER_BITS == check ? (int)number : -1;

@@ -81,9 +81,8 @@ void picture_draw_spiral(struct frame *frame, uint32_t pitch, uint32_t seed)
     int lengths[] = {width - 1 - gap, (int)frame->layout.height - 1 - 2 * gap};
     uint8_t *start = NULL, *end = NULL;
 
-    for (uint32_t row = 0; row < frame->layout.height; row++) {
+    for (uint32_t row = 0; row < frame->layout.height; row++)
         memset(row_of(frame, 0, row), 0, (size_t)width);
-    }
     for (int leg = 0; lengths[leg % 2] > gap; leg++) {
         for (int i = 0; i < lengths[leg % 2]; i++) {
             x += steps[leg % 4][0];
@@ -94,9 +93,8 @@ void picture_draw_spiral(struct frame *frame, uint32_t pitch, uint32_t seed)
         }
         lengths[leg % 2] -= leg > 0 ? gap : 0;
     }
-    if (start) {
+    if (start)
         *(seed % 2 ? end : start) = 255;
-    }
 }
 
 static void draw_disc(struct frame *frame, uint32_t *state)
@@ -114,9 +112,8 @@ static void draw_disc(struct frame *frame, uint32_t *state)
             int64_t inside = radius * radius - (u - x) * (u - x) - (v - y) * (v - y);
             int64_t share = inside / (2 * radius * rim / 16 + 1);
 
-            if (inside > 0) {
+            if (inside > 0)
                 row[u] = (uint8_t)(row[u] + (value - row[u]) * (share > 16 ? 16 : share) / 16);
-            }
         }
     }
 }
@@ -126,13 +123,11 @@ void picture_draw_discs(struct frame *frame, uint32_t seed)
     uint32_t width = frame->layout.planes[0].width_bytes;
 
     for (uint32_t y = 0; y < frame->layout.height; y++) {
-        for (uint32_t x = 0; x < width; x++) {
+        for (uint32_t x = 0; x < width; x++)
             row_of(frame, 0, y)[x] = (uint8_t)(60 + 100 * (uint64_t)x / width);
-        }
     }
-    for (unsigned i = 0; i < 120; i++) {
+    for (unsigned i = 0; i < 120; i++)
         draw_disc(frame, &seed);
-    }
     for (uint32_t y = 0; y < frame->layout.height; y++) {
         for (uint32_t x = 0; x < width; x++) {
             uint8_t *pixel = &row_of(frame, 0, y)[x];

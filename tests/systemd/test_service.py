@@ -1,5 +1,6 @@
 """edged as a service of a real systemd: started, watched, reloaded and stopped by systemctl."""
 import json
+import re
 import socket
 import subprocess
 
@@ -40,7 +41,7 @@ class Service:
         return int(self.bed.property("MainPID"))
 
     def messages(self, message_id):
-        """Journal entries with that MESSAGE_ID of edged as the fixture started it."""
+        """Journal entries with that MESSAGE_ID of edged as the fixture started it, or of another invocation."""
         lines = self.bed.check(
             f"journalctl --sync; journalctl -o json MESSAGE_ID={message_id} "
             f"_SYSTEMD_INVOCATION_ID={self.invocation}").splitlines()
@@ -284,11 +285,13 @@ def test_setup_keeps_edged_socket_in_step(service, held_address):
 
 def test_journal_carries_message_ids_and_fields(service):
     assert len(service.messages(MESSAGE_STARTED)) == 1
+    unit = beds.wait_until("a unit", lambda: units(service))[0].split()[0]
+    service.invocation = service.bed.check(f"systemctl show -P InvocationID {unit}").strip()
     states = beds.wait_until("a camera's state",
                              lambda: service.messages(MESSAGE_CAMERA_STATE))
     assert states[0]["EDGED_CAMERA"] == "front"
     assert states[0]["EDGED_STATE"]
-    assert states[0]["_SYSTEMD_UNIT"] == "edged.service"
+    assert states[0]["_SYSTEMD_UNIT"] == unit
 
 
 def test_status_is_there_for_root_and_for_the_group(service):
@@ -376,18 +379,218 @@ def test_the_unit_denies_other_devices_homes_and_writes(service, probed):
 
 def test_the_unit_lets_a_camera_process_confine_itself(service):
     """Its filter has to allow the calls by which a process gives up more."""
+    dropin = "/run/systemd/system/edged-camera@.service.d/filters.conf"
+    service.bed.check(f"mkdir -p $(dirname {dropin})")
+    service.bed.write(dropin, "[Service]\nExecStartPre=grep Seccomp_filters: /proc/self/status")
+    try:
+        service.bed.check("systemctl daemon-reload && systemctl restart edged")
+        beds.wait_served(service.url("edges"))
+        journal = service.bed.journal()
+    finally:
+        service.bed.run(f"rm {dropin}; systemctl daemon-reload")
+    assert "seccomp" not in journal
+    units = int(re.findall(r"Seccomp_filters:\s+(\d+)", journal)[-1])
+    camera = service.bed.check(f"grep Seccomp_filters: /proc/{camera_pid(service)}/status").split()[1]
+    assert int(camera) == units + 1
+
+
+AS_EDGED = "setpriv --reuid edged --regid edged --init-groups"
+# Nobody needs to guess more: a folder that is empty has no file.
+SECRETS = ("/etc/edged/edged.conf", "/etc/edged/rtsp.users", "/etc/edged/rtsp.tokens", "/etc/edged/other.credentials",
+           "/var/lib/edged/tls.pem", "/var/lib/edged/settings.conf", "/var/lib/edged/clips",
+           "/run/credentials/edged.service/key", "/run/edged/control.sock", "/run/edged-camera/socket",
+           "/run/edged-recorder.sock")
+
+
+def camera_pid(service, name="front"):
+    return beds.wait_until("a camera process", lambda: service.bed.camera(name)["process"]["pid"])
+
+
+def visible(service, pid, paths):
+    """Those that edged's user can open, or connect to, where that process has its mounts: a process
+    of its own has no landlock and no filter."""
+    tests = "; ".join(f"test -r {path} && echo {path}" for path in paths)
+    return service.bed.run(f"nsenter --mount --target {pid} {AS_EDGED} sh -c '{tests}'")[1].split()
+
+
+@pytest.fixture
+def with_secrets(service):
+    dropin = "/run/systemd/system/edged.service.d/credential.conf"
+    service.bed.check(f"mkdir -p $(dirname {dropin}) && echo secret >/run/key")
+    service.bed.write(dropin, "[Service]\nLoadCredential=key:/run/key")
+    recorded = service.conf().replace('name = "front";', 'name = "front"; record = { mode = "always"; };', 1)
+    service.bed.write(beds.CONF, recorded.replace("rtsp = {", f"rtsp = {{ tls_port = {free_port()};", 1))
+    try:
+        service.bed.check("cd /etc/edged && touch rtsp.users rtsp.tokens other.credentials && chown edged: rtsp.* other.* && "
+                          "chmod 600 rtsp.* other.* && systemctl daemon-reload && systemctl restart edged")
+        service.bed.check("edgectl set --keep cameras.front.views.edges.gain=1.5")
+        beds.wait_until("a clip", lambda: service.bed.run("ls /var/lib/edged/clips/*/")[0] == 0)
+        yield
+    finally:
+        service.bed.run(f"systemctl stop edged; rm -f {dropin} /run/key /etc/edged/rtsp.* /etc/edged/*.credentials "
+                        "/var/lib/edged/settings.conf; systemctl daemon-reload")
+
+
+def test_a_camera_process_sees_no_secret_of_edged(service, with_secrets):
+    """By its mounts: as on a kernel without landlock, where nothing else would keep it from them."""
+    assert visible(service, service.main_pid(), SECRETS) == [*SECRETS]
+    assert visible(service, camera_pid(service), SECRETS) == []
+    camera = f"nsenter --mount --target {camera_pid(service)}"
+    assert service.bed.check(f"{camera} ls -A /etc/edged /var/lib/edged").split() == ["/etc/edged:", "/var/lib/edged:"]
+
+
+@pytest.fixture
+def without_landlock(service):
+    """Its first call is refused, so it does not seem to be there."""
+    dropins = [f"/run/systemd/system/{unit}.d/no-landlock.conf" for unit in ("edged-camera@.service", "edged-recorder.service")]
+    for dropin in dropins:
+        service.bed.check(f"mkdir -p $(dirname {dropin})")
+        service.bed.write(dropin, "[Service]\nSystemCallFilter=~landlock_create_ruleset")
+    service.bed.check("systemctl stop edged edged-recorder; systemctl daemon-reload")
+    yield
+    service.bed.run(f"systemctl stop edged edged-recorder; rm {' '.join(dropins)}; systemctl daemon-reload")
+
+
+def test_without_landlock_processes_of_edged_do_not_see_into_one_another(service, without_landlock, with_secrets):
+    """The folders and descriptors of a process of the same user are in /proc: another camera's login, clips."""
+    recorder = service.bed.check("systemctl show -P MainPID edged-recorder").strip()
+    service.bed.check("systemctl restart edged")
     beds.wait_served(service.url("edges"))
-    assert "seccomp" not in service.bed.journal()
-    camera = service.bed.camera("front")["process"]["pid"]
-    filters = service.bed.check(f"grep Seccomp_filters: /proc/{camera}/status").split()[1]
-    front = service.bed.check(
-        f"grep Seccomp_filters: /proc/{service.main_pid()}/status").split()[1]
-    assert int(filters) == int(front) + 1
+    for pid in (service.main_pid(), camera_pid(service), recorder):
+        for command in (f"ls /proc/{pid}/root/", f"ls /proc/{pid}/fd/", f"head -c 1 /proc/{pid}/mem"):
+            told = service.bed.run(f"{AS_EDGED} {command}")
+            assert told[0] != 0 and "Permission denied" in told[1], (pid, told)
 
 
-def test_exposure_is_one_point_eight_at_most(service):
-    last = service.bed.check("systemd-analyze security --no-pager edged").splitlines()[-1]
-    assert float(last.split("edged.service: ")[1].split()[0]) <= 1.8, last
+def test_the_way_by_the_fronts_proc_is_closed_to_its_user(service):
+    """By its mounts and descriptors a process that runs as edged would reach what its own mounts hide."""
+    for command in ("ls {}/root/", "ls {}/cwd/", "ls {}/fd/", "head -c 1 {}/environ", "head -c 1 {}/mem"):
+        told = service.bed.run(f"{AS_EDGED} {command.format(f'/proc/{service.main_pid()}')}")
+        assert told[0] != 0 and "Permission denied" in told[1], told
+    other = f"{AS_EDGED} sleep 600 & sleep 1; {AS_EDGED} ls /proc/$!/root/ /proc/$!/fd/; status=$?; kill $!; exit $status"
+    assert service.bed.run(other)[0] == 0
+
+
+def test_the_control_socket_refuses_what_is_in_a_cameras_unit(service):
+    asked = f"{AS_EDGED} edgectl status"
+    service.bed.check(asked)
+    groups = f"for line in $(cut -d: -f3 /proc/{camera_pid(service)}/cgroup | grep edged-camera | sort -u); do " \
+             "for root in /sys/fs/cgroup /sys/fs/cgroup/systemd /sys/fs/cgroup/unified; do " \
+             "test ! -e $root$line/cgroup.procs || echo $$ >$root$line/cgroup.procs; done; done"
+    assert service.bed.run(f"{groups}; grep -q edged-camera@ /proc/$$/cgroup || exit 99; {asked}")[0] not in (0, 99)
+
+
+def units(service):
+    return service.bed.check("systemctl list-units --plain --no-legend 'edged-camera@*'").split("\n")[:-1]
+
+
+def test_stopping_edged_ends_every_camera_unit(service):
+    beds.wait_until("a unit", lambda: len(units(service)) == 1)
+    service.bed.check("systemctl stop edged")
+    assert beds.wait_until("none", lambda: not units(service))
+    assert service.bed.run("pgrep -x edged-camera")[0] == 1
+    service.bed.check("systemctl start edged")
+    service.bed.check(f"kill -STOP {camera_pid(service)}")  # one that does not end by itself
+    service.bed.check("systemctl stop edged")
+    beds.wait_until("none", lambda: not units(service))
+
+
+def test_the_kernel_ends_camera_processes_with_an_edged_that_is_killed(service):
+    before, camera = service.main_pid(), camera_pid(service)
+    service.bed.check(f"kill -STOP {camera}; kill -KILL {before}")
+    beds.wait_until("its end", lambda: service.bed.run(f"test -e /proc/{camera}")[0] != 0)
+    beds.wait_until("another edged", lambda: service.main_pid() not in (0, before))
+    assert camera_pid(service) != camera
+
+
+def test_a_hung_camera_process_is_traced_and_replaced(service):
+    camera = camera_pid(service)
+    service.bed.check(f"kill -STOP {camera}")
+    beds.wait_until("another", lambda: service.bed.camera("front")["process"]["pid"] not in (0, camera))
+    assert f"where process {camera} hangs" in service.bed.journal()
+    beds.wait_until("one unit", lambda: len(units(service)) == 1)
+
+
+def test_a_crash_of_a_camera_process_is_told_with_its_signal(service):
+    service.bed.check(f"kill -SEGV {camera_pid(service)}")
+    beds.wait_until("its end in the journal", lambda: "was killed by signal 11 (Segmentation fault)" in
+                    service.bed.journal())
+    assert "crashed by signal 11 (SIGSEGV)" in service.bed.journal()
+    beds.wait_until("another", lambda: service.bed.camera("front")["state"] == "live")
+
+
+def write_mask(bed, white):
+    """In place by its name, so that it is another file; `white` of its 10 pixels."""
+    bed.check("mkdir -p /etc/edged/masks && cd /etc/edged/masks && { printf 'P5 10 1 255\\n'; "
+              f"head -c {white} /dev/zero | tr '\\0' '\\377'; head -c {10 - white} /dev/zero; }} >new && mv new door.pgm")
+
+
+def test_a_camera_process_gets_its_own_files_and_their_successors(service):
+    """Which lie in a folder that its unit hides."""
+    write_mask(service.bed, 2)
+    service.bed.restart(service.conf().replace(
+        "views", 'regions = ( { name = "door"; mask = "masks/door.pgm"; } ); views', 1))
+    beds.wait_until("its region", lambda: service.bed.camera("front")["regions"])
+    camera = camera_pid(service)
+    write_mask(service.bed, 5)
+    beds.wait_until("another process", lambda: service.bed.camera("front")["process"]["pid"] not in (0, camera))
+    assert "door.pgm was replaced, which only a new process can read" in service.bed.journal()
+    beds.wait_until("its region", lambda: service.bed.camera("front")["regions"])
+    assert "cannot read its mask" not in service.bed.journal()
+
+
+def test_a_camera_of_the_network_logs_in_with_its_own_credentials(service):
+    """The camera is edged itself."""
+    second = f"""{{ name = "second"; source = "rtsp"; url = "rtsp://127.0.0.1:{service.port}/front/edges";
+                    credentials = "second.credentials"; views = ( {{ name = "gray"; view = "gray"; }} ); }} );"""
+    service.bed.check("cd /etc/edged && echo 'a long password' | edgectl passwd --file rtsp.users vera && "
+                      "echo 'vera:a long password' >second.credentials && "
+                      "chown root:edged second.credentials && chmod 640 second.credentials")
+    try:
+        conf = service.conf().rstrip().removesuffix(");") + ", " + second
+        service.bed.restart(conf.replace("rtsp = {", 'rtsp = { users = "rtsp.users";', 1))
+        beds.wait_until("its login", lambda: service.bed.camera("second")["state"] == "live")
+    finally:
+        service.bed.run("systemctl stop edged; rm /etc/edged/rtsp.users /etc/edged/second.credentials")
+
+
+def test_the_recorder_sees_its_clips_and_none_of_edgeds_secrets(service):
+    """In its mount namespace, where it is restarted as well; landlock is of its own processes alone."""
+    bed = service.bed
+    bed.restart(service.conf().replace('name = "front";', 'name = "front"; record = { mode = "always"; };'))
+    beds.wait_until("a clip", lambda: bed.run("find /var/lib/edged/clips -name '*.part' | grep .")[0] == 0)
+    recorder = bed.check("systemctl show -P MainPID edged-recorder").strip()
+    root = f"/proc/{recorder}/root"
+    assert bed.check(f"ls -A {root}/var/lib/edged").split() == ["clips"]
+    assert bed.check(f"ls -A {root}/etc/edged").split() == []
+    assert bed.check(f"find {root}/var/lib/edged/clips -name '*.part'").split()
+    assert bed.check("ls -A /etc/edged").split() != []
+
+
+def test_edgeds_own_user_reloads_it_by_the_control_socket(service):
+    """As ExecReload does, in the unit of edged."""
+    service.bed.check("systemctl reload edged")
+    service.bed.check("setpriv --reuid edged --regid edged --clear-groups edgectl status")
+
+
+@pytest.mark.parametrize("unit", ["edged.service", "edged-camera@x.service", "edged-recorder.service",
+                                  "edged-mqtt.service"])
+def test_exposure_is_one_point_eight_at_most(service, unit):
+    last = service.bed.check(f"systemd-analyze security --no-pager {unit}").splitlines()[-1]
+    assert float(last.split(f"{unit}: ")[1].split()[0]) <= 1.8, last
+
+
+def test_edged_mqtt_runs_as_its_own_user_who_may_ask_for_what_it_needs_alone(service):
+    bed = service.bed
+    bed.check("systemctl start edged-mqtt")
+    beds.wait_until("its words", lambda: "no broker is configured" in bed.check("journalctl -u edged-mqtt"))
+    assert bed.check("ps -o user= -C edged-mqtt").strip() == "edged-mqtt"
+    as_broker = "setpriv --reuid edged-mqtt --regid edged-mqtt --groups $(getent group edged | cut -d: -f3) edgectl"
+    bed.check(f"{as_broker} status")
+    for command in ("reload", "page"):
+        assert "edged-mqtt may not ask for that" in bed.check(f"{as_broker} {command} 2>&1 || true")
+    bed.check("edgectl reload")
+    bed.check("systemctl stop edged-mqtt")
 
 
 def test_uninstall_leaves_the_configuration_alone(tmp_path):
@@ -398,6 +601,16 @@ def test_uninstall_leaves_the_configuration_alone(tmp_path):
     subprocess.run([beds.ROOT / "tests/lint/links", tmp_path / "usr/local/share/doc/edged"], check=True)
     beds.make("uninstall", tmp_path)
     assert [p for p in tmp_path.rglob("*") if not p.is_dir()] == [tmp_path / beds.CONF[1:]]
+
+
+def test_doctor_tells_a_missing_bus_from_a_missing_systemd(service):
+    socket = "/run/dbus/system_bus_socket"
+    try:
+        service.bed.check(f"mv {socket} {socket}.away")
+        assert "systemd runs, but D-Bus does not" in service.bed.run("edgectl doctor")[1]
+    finally:
+        service.bed.run(f"mv {socket}.away {socket}")
+    assert "edged.service is active" in service.bed.run("edgectl doctor")[1]
 
 
 def test_a_program_runs_for_motion_beside_the_service(service):

@@ -69,7 +69,9 @@ def shown(device, machine):
     """What a newcomer sees who answers nothing but the password's questions."""
     terminal = Terminal(device.inside("edgectl", "setup"), ENVIRONMENT)
     terminal.answer((b"[auto]: ", b""), (b"[front]: ", b""), (b"[edges]: ", b""), (b"[viewer]: ", b"anna"),
-                    (b"[0.0.0.0]: ", b""), (b"rtsps [no]: ", b""), (b"Password of anna", PASSWORD.encode()),
+                    (b"[0.0.0.0]: ", b""), (b"rtsps [no]: ", b""), (b"inside TLS [yes]: ", b""), (b"[off]: ", b""),
+                    (b"finds the cameras [none]: ", b""),
+                    (b"Password of anna", PASSWORD.encode()),
                     (b"again: ", PASSWORD.encode()), (b"Write that", b""), (b"Start edged", b""))
     assert terminal.wait() == 0, terminal.shown.decode()
     return terminal.shown.decode()
@@ -78,6 +80,8 @@ def shown(device, machine):
 def test_the_url_is_the_one_for_other_machines(device, shown):
     assert f"  rtsp://{DEVICE}:8554/edges\r\n" in shown
     assert PASSWORD not in shown
+    assert re.search(r"The camera delivers \d+x\d+ at [\d.]+ frames a second\.", shown), shown
+    assert f"  https://{DEVICE}:9854\r\n" in shown
     assert device.property("ActiveState") == "active"
     assert device.check("systemctl is-enabled edged").strip() == "enabled"
 

@@ -24,16 +24,14 @@ static inline void fake_gpu_load(const char *variant)
     snprintf(name, sizeof name, "cuda/%slibcuda.so.1", variant);
     fake_path(name, path);
     fake_gpu_library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!fake_gpu_library) {
+    if (!fake_gpu_library)
         fail_msg("%s", dlerror());
-    }
 }
 
 static inline void *fake_gpu_find(const char *name)
 {
-    if (!fake_gpu_library) {
+    if (!fake_gpu_library)
         fake_gpu_load("");
-    }
     return dlsym(fake_gpu_library, name);
 }
 
@@ -107,9 +105,8 @@ static inline int fake_gpu_run_child(void (*body)(const void *context), const vo
         _exit(0);
     }
     close(pipe_fds[1]);
-    while ((count = read(pipe_fds[0], ret_stderr + length, size - 1 - length)) > 0) {
+    while ((count = read(pipe_fds[0], ret_stderr + length, size - 1 - length)) > 0)
         length += (size_t)count;
-    }
     ret_stderr[length] = '\0';
     close(pipe_fds[0]);
     waitpid(child, &status, 0);

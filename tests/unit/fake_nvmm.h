@@ -19,9 +19,8 @@ static inline void *fake_nvmm_find(const char *name)
     if (!fake_nvmm_library) {
         fake_path("nvmm/libnvbufsurface.so.1.0.0", path);
         fake_nvmm_library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (!fake_nvmm_library) {
+        if (!fake_nvmm_library)
             fail_msg("%s", dlerror());
-        }
     }
     return dlsym(fake_nvmm_library, name);
 }
@@ -35,7 +34,8 @@ static inline void fake_nvmm_play(const char *options)
     reset();
 }
 
-// What is left; calls, and those by which the CPU gets at pictures, since fake_nvmm_play().
+// Counts of the fake library: surfaces that are left; calls, and those by which the CPU gets at
+// pictures, since fake_nvmm_play().
 static inline unsigned fake_nvmm_left(void)
 {
     unsigned (*leaks)(void) = fake_nvmm_find("fake_nvmm_leaks");

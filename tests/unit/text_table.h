@@ -21,9 +21,8 @@ static inline void text_table_check(const char *path, text_table_run *run)
         g_auto(GStrv) sides = g_strsplit(lines[i], "=>", 2);
         g_autoptr(GString) output = g_string_new(NULL);
 
-        if (lines[i][0] == '#' || !lines[i][0]) {
+        if (lines[i][0] == '#' || !lines[i][0])
             continue;
-        }
         assert_int_equal(g_strv_length(sides), 2);
         g_autofree char *input = g_strcompress(g_strstrip(sides[0]));
         g_autofree char *expected = g_strcompress(g_strstrip(sides[1]));

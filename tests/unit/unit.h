@@ -1,4 +1,4 @@
-// What every unit test includes: cmocka with the headers it wants first, and tests that register
+// Included by every unit test: cmocka with the headers it wants first, and tests that register
 // themselves: TEST(claim) { … } is all that makes one. They run in the order of their lines.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-// What random sets are drawn from: the same each time, or what make check-random has drawn.
+// The seed of random sets: the same each time, or what make check-random has drawn.
 static inline uint32_t random_seed(void)
 {
     const char *seed = getenv("EDGED_SEED");
@@ -40,9 +40,8 @@ static inline void unit_watch_crashes(void)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS};
 
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         signal(signals[i], unit_crash);
-    }
 }
 
 // Leaves a test out, within its own function, with the reason that `make check` shows at its end.
@@ -71,13 +70,11 @@ static inline void unit_test_add(int line, struct CMUnitTest test)
 {
     int i;
 
-    if (unit_test_is_left_out(test.name)) {
+    if (unit_test_is_left_out(test.name))
         return;
-    }
     i = unit_test_count++;
-    if (unit_test_count > (int)(sizeof unit_tests / sizeof *unit_tests)) {
+    if (unit_test_count > (int)(sizeof unit_tests / sizeof *unit_tests))
         abort();
-    }
     for (; i > 0 && unit_test_lines[i - 1] > line; i--) {
         unit_tests[i] = unit_tests[i - 1];
         unit_test_lines[i] = unit_test_lines[i - 1];

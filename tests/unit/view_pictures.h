@@ -80,9 +80,8 @@ static inline void assert_same_picture(const struct frame *frame, const struct f
 
 static inline void assert_pixels(const struct frame *frame, const uint8_t *expected)
 {
-    for (uint32_t y = 0; y < 3; y++) {
+    for (uint32_t y = 0; y < 3; y++)
         assert_row(frame, 0, y, expected + (size_t)3 * y, 3);
-    }
 }
 
 // The ramp as luma of any YUV format.

@@ -3,8 +3,7 @@
 #include "daemon/ctl/commands.h"
 
 #include "board/board.h"
-#include "daemon/common/json_members.h"
-#include "daemon/common/json_text.h"
+#include "daemon/common/json.h"
 #include "daemon/common/mask_file.h"
 #include "daemon/common/standard_output.h"
 #include "daemon/ctl/bench/bench_target.h"
@@ -129,9 +128,8 @@ static int measure(struct bench *bench, struct work *works, size_t count, const 
     r = progress_run(bench->view->name, timing_turns(&rounds), timing_turn, &rounds, error);
     timing_sum_up(&rounds);
     for (size_t i = 0; i < count && r == 0; i++) {
-        if (timed[2 * i].count > 0) {
+        if (timed[2 * i].count > 0)
             add_row(bench, &works[i], backend, timed[2 * i].result, timed[2 * i + 1].result);
-        }
     }
     return r;
 }
@@ -140,9 +138,8 @@ static int measure(struct bench *bench, struct work *works, size_t count, const 
 // after the other; not a last stage that writes colour, because it needs the view's own pictures.
 static size_t count_stages(const struct plan *plan)
 {
-    if (plan_find(plan, STAGE_DIFFERENCE) >= 0) {
+    if (plan_find(plan, STAGE_DIFFERENCE) >= 0)
         return 0;
-    }
     return plan->count -
            (plan_find(plan, STAGE_OVERLAY) >= 0 || plan_find(plan, STAGE_DIRECTION) >= 0);
 }
@@ -161,9 +158,8 @@ static int bench_on_cpu(struct bench *bench, struct work *works, struct error *e
     char backend[16];
     int r = rig_init_view(&works[stages].rig, &setup, error);
 
-    if (r == 0) {
+    if (r == 0)
         r = plan_load_mask(&plan, &setup, error, &mask);
-    }
     for (size_t i = 0; i <= stages && r == 0; i++) {
         bool view = i == stages;
 
@@ -223,9 +219,8 @@ static int bench_on_gpu(struct bench *bench, struct work *works, struct error *e
     }
     if (r == 0) {
         r = measure(bench, works, 3, view_backend(works[2].rig.view), error);
-        if (r < 0) {
+        if (r < 0)
             gpu_session_lose(session);
-        }
     }
     return r;
 }
@@ -235,9 +230,8 @@ static int bench_on(struct bench *bench, bool gpu, struct error *error)
 {
     g_autofree struct work *works = g_new0(struct work, WORKS_MAX);
     int r = gpu ? bench_on_gpu(bench, works, error) : bench_on_cpu(bench, works, error);
-    for (size_t i = 0; i < WORKS_MAX; i++) {
+    for (size_t i = 0; i < WORKS_MAX; i++)
         rig_finish(&works[i].rig);
-    }
     return r == -EAGAIN ? 0 : r;
 }
 
@@ -268,18 +262,15 @@ static int bench_view(struct bench *bench, const struct config_view *view, struc
 
     bench->view = view;
     bench->table = bench->json ? NULL : table_new(titles, ARRAY_LENGTH(titles));
-    if (bench->options->backend != CONFIG_BACKEND_CUDA) {
+    if (bench->options->backend != CONFIG_BACKEND_CUDA)
         r = bench_on(bench, false, error);
-    }
     if (r == 0 && bench->session.gpu) {
         r = bench_on(bench, true, error);
-        while (gpu_take_complaint(bench->session.gpu, &complaint)) {
+        while (gpu_take_complaint(bench->session.gpu, &complaint))
             fprintf(stderr, "edgectl: %s\n", complaint.text);
-        }
     }
-    if (r == 0 && !bench->json) {
+    if (r == 0 && !bench->json)
         print_table(bench);
-    }
     table_free(TAKE(bench->table));
     return r < 0 ? error_prefix(error, r, "view %s", view->name) : 0;
 }
@@ -305,9 +296,8 @@ static int bench_size(struct bench *bench, struct picture_size size, struct erro
         board_fill_blocks(board.profile, target->config->blocks);
         gpu_set_blocks(bench->session.gpu, target->config->blocks);
     }
-    for (size_t i = 0; i < target->view_count && r == 0 && !interrupt_seen(); i++) {
+    for (size_t i = 0; i < target->view_count && r == 0 && !interrupt_seen(); i++)
         r = bench_view(bench, target->views[i], error);
-    }
     bench_target_finish(target);
     return r;
 }
@@ -327,19 +317,15 @@ static int run(struct bench *bench, struct error *error)
     struct error why = {0};
     int r = gpu_session_open(&bench->session, options->backend, CONFIG_MEMORY_AUTO, &why);
 
-    if (r < 0) {
+    if (r < 0)
         return error_set(error, r, "--backend cuda: %s", why.text);
-    }
-    if (!bench->session.gpu && why.text[0]) {
+    if (!bench->session.gpu && why.text[0])
         fprintf(stderr, "edgectl: the CPU alone: %s\n", why.text);
-    }
     interrupt_watch();
-    for (size_t i = 0; (i == 0 || i < options->size_count) && r == 0 && !interrupt_seen(); i++) {
+    for (size_t i = 0; (i == 0 || i < options->size_count) && r == 0 && !interrupt_seen(); i++)
         r = bench_size(bench, options->sizes[i], error);
-    }
-    if (r == 0 && bench->json) {
+    if (r == 0 && bench->json)
         print_json(bench->json);
-    }
     gpu_session_close(&bench->session);
     return r;
 }
@@ -365,9 +351,8 @@ int ctl_bench(int argc, char **argv)
     struct error error = {0};
     int r, status;
 
-    if (!command_line_parse(&line, argc, argv, &status)) {
+    if (!command_line_parse(&line, argc, argv, &status))
         return status;
-    }
     if (options.json) {
         bench.json = json_builder_new();
         json_builder_begin_array(bench.json);
@@ -375,9 +360,8 @@ int ctl_bench(int argc, char **argv)
     r = run(&bench, &error);
     g_clear_object(&bench.json);
     if (r < 0) {
-        if (error.text[0]) {
+        if (error.text[0])
             fprintf(stderr, "edgectl: %s\n", error.text);
-        }
         return 1;
     }
     return interrupt_seen() ? INTERRUPT_STATUS : 0;

@@ -1,8 +1,8 @@
 #include "daemon/ctl/bench/bench_target.h"
 
 #include "capture/source.h"
-#include "daemon/ctl/client.h"
-#include "daemon/front/live.h"
+#include "daemon/client/client.h"
+#include "daemon/front/model/live.h"
 
 #include <errno.h>
 #include <gst/gst.h>
@@ -48,9 +48,8 @@ static int find_views(struct bench_target *target, const char *name, struct erro
     const struct config_camera *camera = target->camera;
 
     for (size_t i = 0; i < camera->view_count && i < ARRAY_LENGTH(target->views); i++) {
-        if (!name || strcmp(camera->views[i].name, name) == 0) {
+        if (!name || strcmp(camera->views[i].name, name) == 0)
             target->views[target->view_count++] = &camera->views[i];
-        }
     }
     return target->view_count > 0
                ? 0
@@ -81,23 +80,20 @@ static bool ask_daemon(const struct bench_target *target, struct error *why, con
             return true;
         }
     }
-    if (r == -ENOENT || r == -ECONNREFUSED) {
+    if (r == -ENOENT || r == -ECONNREFUSED)
         error_set(why, r, "no edged runs");
-    } else if (r == 0) {
+    else if (r == 0)
         error_set(why, 0, "the running edged has no picture of camera %s", target->camera->name);
-    }
     return false;
 }
 
 // The format that a camera with format "auto" most likely delivers.
 static const char *guess_format(const struct config_camera *camera)
 {
-    if (strcmp(camera->format, "MJPG") == 0) {
+    if (strcmp(camera->format, "MJPG") == 0)
         return "422P";
-    }
-    if (strcmp(camera->format, "auto") != 0) {
+    if (strcmp(camera->format, "auto") != 0)
         return camera->format;
-    }
     return camera->source == CONFIG_SOURCE_V4L2 || camera->source == CONFIG_SOURCE_AUTO ? "YUYV"
                                                                                         : "NV12";
 }
@@ -137,9 +133,8 @@ static int find_layout(struct bench_target *target, const struct bench_target_re
     } else if (camera->source == CONFIG_SOURCE_FILE) {
         int r = open_clip(camera, error, &name, &size);
 
-        if (r < 0) {
+        if (r < 0)
             return r;
-        }
         origin = "the clip";
         why.text[0] = '\0';
     }
@@ -166,15 +161,12 @@ int bench_target_init(struct bench_target *target, const struct bench_target_req
 
     *target = (struct bench_target){0};
     r = load(target, request);
-    if (r == 0) {
+    if (r == 0)
         r = find_camera(target, request->camera, error);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = find_views(target, request->view, error);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = find_layout(target, request, error);
-    }
     return r;
 }
 

@@ -1,4 +1,4 @@
-// What bench and tune measure: a camera's views, and the pictures it delivers.
+// The target of bench and tune: a camera's views, and the pictures it delivers.
 #pragma once
 
 #include "capture/frame.h"
@@ -30,8 +30,8 @@ struct bench_target {
     char origin[640];          // who says so: "the configuration", …
 };
 
-// Finds out the target without opening a camera. What the request leaves open comes from the
-// running edged, else from the clip if that is the source, else from the configuration. -EINVAL
+// Finds out the target without opening a camera. Settings that the request leaves open come from
+// the running edged, else from the clip if that is the source, else from the configuration. -EINVAL
 // (the problems of the configuration are on stderr already and `error` is empty; no such camera or
 // view; a format that only a camera can tell), errors of config_load(). End it with
 // bench_target_finish() in any case.

@@ -1,14 +1,14 @@
 // `edgectl tune`: which block sizes, rows a thread and memory are fastest on this GPU.
 #include "daemon/ctl/bench/tune.h"
 #include "board/board.h"
-#include "daemon/common/json_members.h"
-#include "daemon/common/json_text.h"
-#include "daemon/ctl/client.h"
+#include "daemon/client/client.h"
+#include "daemon/common/json.h"
 #include "daemon/ctl/commands.h"
 #include "daemon/ctl/progress.h"
 #include "daemon/ctl/table.h"
-#include "daemon/front/live.h"
-#include "daemon/front/settings_file.h"
+#include "daemon/front/model/live.h"
+#include "daemon/front/model/settings_file.h"
+#include "daemon/front/model/tuning.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -47,11 +47,10 @@ static void print_shapes(const struct sweep *sweep)
 static void format_block(struct config_block block, struct config_block other, char *ret_text,
                          size_t size)
 {
-    if (block.rows == other.rows) {
+    if (block.rows == other.rows)
         snprintf(ret_text, size, "[%d, %d]", block.x, block.y);
-    } else {
+    else
         snprintf(ret_text, size, "[%d, %d] with %d rows a thread", block.x, block.y, block.rows);
-    }
 }
 
 static void print_verdict(const struct sweep *sweep)
@@ -60,9 +59,8 @@ static void print_verdict(const struct sweep *sweep)
     const struct sweep_shape *in_use = sweep_find(sweep, sweep->in_use);
     char best_text[64], used_text[64];
 
-    if (!in_use) {
+    if (!in_use)
         return;
-    }
     format_block(best->block, in_use->block, best_text, sizeof best_text);
     format_block(in_use->block, best->block, used_text, sizeof used_text);
     if (best == in_use) {
@@ -123,15 +121,13 @@ static void tune_report_print(const struct tune *tune)
         print_verdict(sweep);
     }
     print_paths(tune);
-    if (tune->interrupted) {
+    if (tune->interrupted)
         puts("\nInterrupted: these are the runs until then.");
-    }
 }
 
 static void add_block(JsonBuilder *builder, const char *name, struct config_block block)
 {
-    json_builder_set_member_name(builder, name);
-    json_builder_begin_array(builder);
+    json_begin_list(builder, name);
     json_builder_add_int_value(builder, block.x);
     json_builder_add_int_value(builder, block.y);
     json_builder_end_array(builder);
@@ -164,13 +160,10 @@ static void add_sweep(JsonBuilder *builder, const struct sweep *sweep)
     json_add_integer(builder, "rows_in_use", sweep->in_use.rows);
     add_block(builder, "best", sweep->shapes[0].block);
     json_add_integer(builder, "best_rows", sweep->shapes[0].block.rows);
-    json_builder_set_member_name(builder, "within_noise");
-    json_builder_add_boolean_value(builder, sweep->within_noise);
-    json_builder_set_member_name(builder, "blocks");
-    json_builder_begin_array(builder);
-    for (size_t i = 0; i < sweep->count; i++) {
+    json_add_flag(builder, "within_noise", sweep->within_noise);
+    json_begin_list(builder, "blocks");
+    for (size_t i = 0; i < sweep->count; i++)
         add_shape(builder, sweep, &sweep->shapes[i]);
-    }
     json_builder_end_array(builder);
     json_builder_end_object(builder);
 }
@@ -190,13 +183,10 @@ static void tune_report_print_json(const struct tune *tune)
     json_add_integer(builder, "width", input->width);
     json_add_integer(builder, "height", input->height);
     json_add_string(builder, "origin", tune->target.origin);
-    json_builder_set_member_name(builder, "interrupted");
-    json_builder_add_boolean_value(builder, tune->interrupted);
-    json_builder_set_member_name(builder, "sweeps");
-    json_builder_begin_array(builder);
-    for (size_t i = 0; i < tune->sweep_count; i++) {
+    json_add_flag(builder, "interrupted", tune->interrupted);
+    json_begin_list(builder, "sweeps");
+    for (size_t i = 0; i < tune->sweep_count; i++)
         add_sweep(builder, &tune->sweeps[i]);
-    }
     json_builder_end_array(builder);
     json_builder_end_object(builder);
     text = json_built_text(builder, true);
@@ -237,9 +227,8 @@ static int take_memories(const char *text, void *result)
             return -EINVAL;
         }
         tune->wanted_count++;
-        if (!text[length]) {
+        if (!text[length])
             return 0;
-        }
         text += length + 1;
     }
 }
@@ -250,9 +239,8 @@ static void complete_options(struct tune *tune)
     static const enum config_memory all[] = {CONFIG_MEMORY_REGISTERED, CONFIG_MEMORY_PINNED,
                                              CONFIG_MEMORY_MANAGED};
 
-    if (!tune->request.config_path && access(CONFIG_DEFAULT_PATH, F_OK) == 0) {
+    if (!tune->request.config_path && access(CONFIG_DEFAULT_PATH, F_OK) == 0)
         tune->request.config_path = CONFIG_DEFAULT_PATH;
-    }
     if (tune->wanted_count == 0 && !tune->quick) {
         memcpy(tune->wanted, all, sizeof all);
         tune->wanted_count = ARRAY_LENGTH(all);
@@ -265,9 +253,8 @@ static int open_gpu(struct tune *tune, struct error *error)
     int r = gpu_session_open(&tune->session, CONFIG_BACKEND_CUDA,
                              memory == CONFIG_MEMORY_HOST ? CONFIG_MEMORY_AUTO : memory, error);
 
-    if (r < 0) {
+    if (r < 0)
         return error_prefix(error, r, "tune needs a GPU");
-    }
     tune->memories[tune->memory_count++] = tune->session.memory;
     return 0;
 }
@@ -275,9 +262,8 @@ static int open_gpu(struct tune *tune, struct error *error)
 static bool has_kind(const struct tune *tune, enum config_memory kind)
 {
     for (size_t i = 0; i < tune->memory_count; i++) {
-        if (gpu_memory_kind(tune->memories[i]) == kind) {
+        if (gpu_memory_kind(tune->memories[i]) == kind)
             return true;
-        }
     }
     return false;
 }
@@ -290,13 +276,11 @@ static int open_memories(struct tune *tune, struct error *error)
         struct error why = {0};
         int r;
 
-        if (has_kind(tune, kind)) {
+        if (has_kind(tune, kind))
             continue;
-        }
         r = gpu_memory_new(tune->session.gpu, kind, &why, &tune->others[i]);
-        if (r < 0) {
+        if (r < 0)
             return error_set(error, r, "%s", why.text);
-        }
         if (gpu_memory_kind(tune->others[i]) == kind) {
             tune->memories[tune->memory_count++] = tune->others[i];
         } else {
@@ -330,46 +314,16 @@ static int measure(struct tune *tune, struct error *error)
 
     board_read("", &board);
     board_fill_blocks(board.profile, tune->target.config->blocks);
-    if (r == 0) {
+    if (r == 0)
         r = open_memories(tune, error);
-    }
     tune->sweeps = g_new0(struct sweep, room);
     interrupt_watch();
-    for (size_t i = 0; i < tune->target.view_count && r == 0 && !interrupt_seen(); i++) {
+    for (size_t i = 0; i < tune->target.view_count && r == 0 && !interrupt_seen(); i++)
         r = measure_view(tune, tune->target.views[i], error);
-    }
     tune->interrupted = interrupt_seen();
-    if (r < 0 && tune->session.gpu && gpu_is_lost(tune->session.gpu)) {
+    if (r < 0 && tune->session.gpu && gpu_is_lost(tune->session.gpu))
         gpu_session_lose(&tune->session);
-    }
     return r;
-}
-
-// What differs between the blocks, as a JSON merge patch.
-static char *write_patch(const struct config_block before[CONFIG_KERNEL_COUNT],
-                         const struct config_block after[CONFIG_KERNEL_COUNT])
-{
-    GString *text = g_string_new("{\"kernels\":{");
-
-    for (enum config_kernel i = 0; i < CONFIG_KERNEL_COUNT; i++) {
-        bool block = before[i].x != after[i].x || before[i].y != after[i].y;
-        bool rows = before[i].rows != after[i].rows;
-
-        if (!block && !rows) {
-            continue;
-        }
-        g_string_append_printf(text, "%s\"%s\":{", text->str[text->len - 1] == '}' ? "," : "",
-                               config_kernel_name(i));
-        if (block) {
-            g_string_append_printf(text, "\"block\":[%d,%d]%s", after[i].x, after[i].y,
-                                   rows ? "," : "");
-        }
-        if (rows) {
-            g_string_append_printf(text, "\"rows\":%d", after[i].rows);
-        }
-        g_string_append_c(text, '}');
-    }
-    return g_string_free(g_string_append(text, "}}"), FALSE);
 }
 
 // Into settings.conf, from which the next edged takes it.
@@ -381,12 +335,10 @@ static int keep_for_later(const char *path, const char *patch, struct error *err
     _cleanup_(live_finish) struct live live = {0};
     int r = live_load(path, false, stderr, &live, &config);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     live_change(&live, config, &request, &next);
     g_free(request.reply);
-    live.is_unsaved = false; // an error is this function's to tell
     return next ? settings_file_write(live.store, path, &live.kept, error)
                 : error_set(error, -EINVAL, "%s: %s", request.fault.key, request.fault.error.text);
 }
@@ -402,6 +354,8 @@ static int keep(const struct tune *tune, const char *patch, struct error *error)
 
     r = r < 0 ? r : client_patch(client, "/v1/config?keep=1", patch, error, &reply);
     bool runs = r != -ENOENT && r != -ECONNREFUSED;
+    if (r == 0 && strstr(reply, "\"kept\":false"))
+        return error_set(error, -EIO, "in force, but edged cannot keep it: %s", reply);
     if (!runs) {
         error->text[0] = 0;
         r = keep_for_later(tune->request.config_path, patch, error);
@@ -417,22 +371,27 @@ static int keep(const struct tune *tune, const char *patch, struct error *error)
 static int write_choice(const struct tune *tune, const struct config_block *before,
                         struct error *error)
 {
-    struct config_block after[CONFIG_KERNEL_COUNT];
+    struct config_block set[CONFIG_KERNEL_COUNT]; // 0: stays as it is
     g_autofree char *patch = NULL;
 
-    memcpy(after, before, sizeof after);
+    memcpy(set, before, sizeof set);
     if (tune->interrupted) {
         fputs("edgectl: --write: interrupted, nothing is kept\n", stderr);
         return 0;
     }
-    if (!tune_choose(tune->sweeps, tune->sweep_count, gpu_memory_kind(tune->session.memory),
-                     after)) {
+    if (!tune_choose(tune->sweeps, tune->sweep_count, gpu_memory_kind(tune->session.memory), set)) {
         fputs("edgectl: --write: nothing is faster than what is in use by more than the noise, "
               "nothing is kept\n",
               stderr);
         return 0;
     }
-    patch = write_patch(before, after);
+    for (enum config_kernel i = 0; i < CONFIG_KERNEL_COUNT; i++) {
+        if (set[i].x == before[i].x && set[i].y == before[i].y)
+            set[i].x = set[i].y = 0;
+        if (set[i].rows == before[i].rows)
+            set[i].rows = 0;
+    }
+    patch = tuning_patch(set);
     return keep(tune, patch, error);
 }
 
@@ -441,19 +400,16 @@ static int run(struct tune *tune, struct error *error)
     struct config_block before[CONFIG_KERNEL_COUNT]; // what the configuration says
     int r = bench_target_init(&tune->target, &tune->request, error);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     memcpy(before, tune->target.config->blocks, sizeof before);
     r = measure(tune, error);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
-    if (tune->json) {
+    if (tune->json)
         tune_report_print_json(tune);
-    } else {
+    else
         tune_report_print(tune);
-    }
     return tune->write ? write_choice(tune, before, error) : 0;
 }
 
@@ -478,17 +434,14 @@ int ctl_tune(int argc, char **argv)
     struct error error = {0};
     int r, status;
 
-    if (!command_line_parse(&line, argc, argv, &status)) {
+    if (!command_line_parse(&line, argc, argv, &status))
         return status;
-    }
     complete_options(&tune);
     r = run(&tune, &error);
-    if (r < 0 && error.text[0]) {
+    if (r < 0 && error.text[0])
         fprintf(stderr, "edgectl: %s\n", error.text);
-    }
-    for (size_t i = 0; i < ARRAY_LENGTH(tune.others); i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(tune.others); i++)
         gpu_memory_free(tune.others[i]);
-    }
     gpu_session_close(&tune.session);
     free(tune.sweeps);
     bench_target_finish(&tune.target);

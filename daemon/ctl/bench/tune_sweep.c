@@ -36,9 +36,8 @@ static int measure_kernel(const struct tune *tune, struct rig *rig, struct sweep
     char title[128];
     int r = sweep_begin(rig, tune->quick, sweep, &run);
 
-    if (r < 0) {
+    if (r < 0)
         return error_set(error, r, "no memory for the times");
-    }
     do {
         snprintf(title, sizeof title, "%s, %s memory, %s%s", sweep->view->name,
                  config_memory_name(sweep->memory), config_kernel_name(sweep->kernel), what);
@@ -78,9 +77,8 @@ static int measure_memory(struct tune *tune, const struct config_view *view,
         };
         r = measure_kernel(tune, &rig, sweep, error);
         tune->sweep_count += r == 0 && sweep->count > 0;
-        if (r < 0 && r != -ENOMEM) {
+        if (r < 0 && r != -ENOMEM)
             gpu_lose(rig.gpu);
-        }
     }
     rig_finish(&rig);
     return r;
@@ -108,29 +106,25 @@ static int measure_paths(const struct tune *tune, const struct config_view *view
         paths[i] = (struct whole_frame){.rig = &rigs[i], .gpu = tune->session.gpu};
         timed[i] = (struct timed){.run = run_whole_frame, .context = &paths[i]};
         for (size_t j = 0; j < count; j++) {
-            if (sweeps[j].memory == gpu_memory_kind(tune->memories[i])) {
+            if (sweeps[j].memory == gpu_memory_kind(tune->memories[i]))
                 paths[i].blocks[sweeps[j].kernel] = sweeps[j].shapes[0].block;
-            }
         }
         r = rig_init_view(&rigs[i], &setup, error);
     }
     if (r == 0) {
         r = progress_run("whole frames", timing_turns(&rounds), timing_turn, &rounds, error);
         timing_sum_up(&rounds);
-        if (r < 0) {
+        if (r < 0)
             gpu_lose(tune->session.gpu);
-        }
     }
     for (size_t i = 0; i < tune->memory_count && r == 0; i++) {
         for (size_t j = 0; j < count; j++) {
-            if (sweeps[j].memory == gpu_memory_kind(tune->memories[i])) {
+            if (sweeps[j].memory == gpu_memory_kind(tune->memories[i]))
                 sweeps[j].path = timed[i].result;
-            }
         }
     }
-    for (size_t i = 0; i < ARRAY_LENGTH(paths); i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(paths); i++)
         rig_finish(&rigs[i]);
-    }
     return r;
 }
 
@@ -139,15 +133,14 @@ int sweep_view(struct tune *tune, const struct config_view *view, struct error *
     size_t first = tune->sweep_count;
     int r = 0;
 
-    for (size_t i = 0; i < tune->memory_count && r == 0 && !interrupt_seen(); i++) {
+    for (size_t i = 0; i < tune->memory_count && r == 0 && !interrupt_seen(); i++)
         r = measure_memory(tune, view, tune->memories[i], error);
-    }
     return r < 0 || interrupt_seen()
                ? r
                : measure_paths(tune, view, &tune->sweeps[first], tune->sweep_count - first, error);
 }
 
-// What is worth writing
+// Choices worth keeping
 // ---------------------------------------------------------------------
 
 static void add(struct timing *sum, struct timing part)
@@ -163,9 +156,8 @@ static bool sum_paths(const struct sweep *sweeps, size_t count, enum config_memo
     *ret_sum = (struct timing){0};
     for (size_t i = 0; i < count; i++) {
         if (sweeps[i].memory == memory && !sweeps[i].further) {
-            if (sweeps[i].path.median <= 0) {
+            if (sweeps[i].path.median <= 0)
                 return false;
-            }
             add(ret_sum, sweeps[i].path);
         }
     }
@@ -178,9 +170,8 @@ enum config_memory tune_choose_memory(const struct sweep *sweeps, size_t count,
     enum config_memory best = in_use;
     struct timing used, least, sum;
 
-    if (!sum_paths(sweeps, count, in_use, &used)) {
+    if (!sum_paths(sweeps, count, in_use, &used))
         return in_use;
-    }
     least = used;
     for (enum config_memory i = CONFIG_MEMORY_REGISTERED; i < CONFIG_MEMORY_HOST; i++) {
         if (sum_paths(sweeps, count, i, &sum) && sum.median < least.median &&
@@ -201,9 +192,8 @@ bool tune_choose(const struct sweep *sweeps, size_t count, enum config_memory in
         struct sweep_choice choice = {.count = 0};
 
         for (size_t i = 0; i < count && choice.count < ARRAY_LENGTH(choice.sweeps); i++) {
-            if (sweeps[i].kernel == kernel && sweeps[i].memory == in_use) {
+            if (sweeps[i].kernel == kernel && sweeps[i].memory == in_use)
                 choice.sweeps[choice.count++] = &sweeps[i];
-            }
         }
         changed |= sweep_choose(&choice, &blocks[kernel]);
     }

@@ -1,8 +1,9 @@
 // `edgectl doctor`: whether this machine has what edged needs, one line a check. The check of the
 // configuration is here, because the others look at what it has loaded.
+#include "config/problems.h"
 #include "config/redact.h"
-#include "daemon/common/json_members.h"
-#include "daemon/common/json_text.h"
+#include "daemon/common/gst_start.h"
+#include "daemon/common/json.h"
 #include "daemon/common/service_files.h"
 #include "daemon/common/standard_output.h"
 #include "daemon/ctl/arguments.h"
@@ -36,9 +37,8 @@ static char *read_line(const char *path)
 {
     char *text = NULL;
 
-    if (!g_file_get_contents(path, &text, NULL, NULL)) {
+    if (!g_file_get_contents(path, &text, NULL, NULL))
         return NULL;
-    }
     text[strcspn(text, "\n")] = '\0';
     return text;
 }
@@ -47,9 +47,8 @@ static char *read_line(const char *path)
 static void print_cell(FILE *out, const char *text)
 {
     for (; *text; text++) {
-        if (*text == '|') {
+        if (*text == '|')
             fputc('\\', out);
-        }
         fputc(*text == '\n' ? ' ' : *text, out);
     }
 }
@@ -74,9 +73,8 @@ static void begin_page(FILE *out)
             fputs(" |\n", out);
         }
     }
-    if (uname(&kernel) == 0) {
+    if (uname(&kernel) == 0)
         fprintf(out, "| kernel | %s %s %s |\n", kernel.sysname, kernel.release, kernel.machine);
-    }
     fprintf(out, "| processors | %u |\n\n| verdict | check | |\n|---|---|---|\n",
             g_get_num_processors());
 }
@@ -102,8 +100,7 @@ static struct doctor_report *doctor_report_new(enum doctor_style style)
     } else if (style == DOCTOR_JSON) {
         report->json = json_builder_new();
         json_builder_begin_object(report->json);
-        json_builder_set_member_name(report->json, "checks");
-        json_builder_begin_array(report->json);
+        json_begin_list(report->json, "checks");
     }
     return report;
 }
@@ -126,9 +123,8 @@ void doctor_say(struct doctor *doctor, enum doctor_verdict verdict, const char *
     va_start(arguments, format);
     text = redact_format(format, arguments);
     va_end(arguments);
-    if (!text) {
+    if (!text)
         return;
-    }
     report->checks++;
     report->failed += verdict == DOCTOR_FAILED;
     if (report->json) {
@@ -150,8 +146,7 @@ static void print_json(struct doctor_report *report)
     g_autofree char *text = NULL;
 
     json_builder_end_array(report->json);
-    json_builder_set_member_name(report->json, "ok");
-    json_builder_add_boolean_value(report->json, report->failed == 0);
+    json_add_flag(report->json, "ok", report->failed == 0);
     json_builder_end_object(report->json);
     text = json_built_text(report->json, true);
     fprintf(report->out, "%s\n", text);
@@ -163,19 +158,18 @@ static bool doctor_report_end(struct doctor_report *report)
 {
     bool well = report->failed == 0;
 
-    if (report->json) {
+    if (report->json)
         print_json(report);
-    } else if (well) {
+    else if (well)
         fprintf(report->out, "\n%u checks, none failed\n", report->checks);
-    } else {
+    else
         fprintf(report->out, "\n%u of %u checks failed\n", report->failed, report->checks);
-    }
     g_free(report);
     return well;
 }
 
 static const char usage[] =
-    "Usage: edgectl doctor [--config FILE] [--json | --report]\n"
+    "Usage: edgectl doctor [--config FILE] [--json | --report | --hardware]\n"
     "Whether this machine has what edged needs: configuration, service, certificate, users, GPU\n"
     "with self-tests, memory, encoders, cameras; and which board it is, and what is chosen for "
     "it.\n"
@@ -184,7 +178,9 @@ static const char usage[] =
     "  --config FILE  the configuration; without it " CONFIG_DEFAULT_PATH ", if it is there,\n"
     "                 else the built-in defaults\n"
     "  --json         the result as JSON; edgectl(1) explains the keys\n"
-    "  --report       a page of Markdown to send in, with what machine it is\n";
+    "  --report       a page of Markdown to send in, with what machine it is\n"
+    "  --hardware     such a page of the hardware alone: device nodes, GPU, memory, encoders,\n"
+    "                 and how many frames a second four views make; takes half a minute\n";
 
 static void use_defaults(struct doctor *doctor)
 {
@@ -193,22 +189,17 @@ static void use_defaults(struct doctor *doctor)
     }
 }
 
-// The first of the problems, each a line of `text`, and how many more there are.
-static void say_problems(struct doctor *doctor, const char *text)
+// The first of the problems, and how many more there are.
+static void say_problems(struct doctor *doctor, const struct config_problems *problems)
 {
-    unsigned more = 0;
-    size_t length = strcspn(text, "\n");
+    g_autofree char *first = config_problem_line(&problems->list[0]);
 
-    for (const char *at = text + length; *at && at[1]; at += strcspn(at, "\n")) {
-        at++;
-        more++;
-    }
-    if (more > 0) {
+    if (problems->count > 1) {
         doctor_say(doctor, DOCTOR_FAILED, "configuration",
-                   "%.*s, and %u more: `edged --config %s --check` lists them", (int)length, text,
-                   more, doctor->config_path);
+                   "%s, and %zu more: `edged --config %s --check` lists them", first,
+                   problems->count - 1, doctor->config_path);
     } else {
-        doctor_say(doctor, DOCTOR_FAILED, "configuration", "%.*s", (int)length, text);
+        doctor_say(doctor, DOCTOR_FAILED, "configuration", "%s", first);
     }
 }
 
@@ -219,10 +210,8 @@ static void say_file(void *doctor, const char *key, const char *path, const char
 
 static void check_configuration(struct doctor *doctor)
 {
-    _cleanup_(cleanup_free) char *text = NULL;
-    size_t size, views = 0;
-    FILE *problems;
-    int r;
+    _cleanup_(config_problems_finish) struct config_problems problems = {0};
+    size_t views = 0;
 
     if (!doctor->config_path) {
         use_defaults(doctor);
@@ -230,11 +219,8 @@ static void check_configuration(struct doctor *doctor)
                    "no " EDGED_SYSCONFDIR "/edged/edged.conf: the built-in defaults");
         return;
     }
-    problems = open_memstream(&text, &size);
-    r = config_load(doctor->config_path, problems, &doctor->config);
-    fclose(problems);
-    if (r < 0) {
-        say_problems(doctor, text);
+    if (config_check_file(doctor->config_path, &problems, &doctor->config) < 0) {
+        say_problems(doctor, &problems);
         doctor_say(doctor, DOCTOR_INFO, "left out",
                    "cameras, users, certificate and ports, until the file is correct; what is "
                    "chosen below is told of the built-in defaults");
@@ -242,59 +228,78 @@ static void check_configuration(struct doctor *doctor)
         doctor->unusable = true;
         return;
     }
-    for (size_t i = 0; i < doctor->config->camera_count; i++) {
+    for (size_t i = 0; i < doctor->config->camera_count; i++)
         views += doctor->config->cameras[i].view_count;
-    }
     doctor_say(doctor, DOCTOR_OK, "configuration", "%s: %zu camera%s, %zu view%s",
                doctor->config_path, doctor->config->camera_count,
                doctor->config->camera_count == 1 ? "" : "s", views, views == 1 ? "" : "s");
     service_files_tell(doctor->config, say_file, doctor);
 }
 
-static bool examine(const char *config_path, enum doctor_style style)
+// Which checks are run: all of the machine and the configuration, or those of the hardware.
+enum doctor_scope { DOCTOR_ALL = 1, DOCTOR_HARDWARE = 2 };
+
+static bool examine(const char *config_path, enum doctor_scope scope, enum doctor_style style)
 {
-    static const struct {
+    static const unsigned both = DOCTOR_ALL | DOCTOR_HARDWARE;
+    const struct {
         void (*check)(struct doctor *doctor);
         bool configured; // looks at what the configuration says
+        unsigned scopes; // of enum doctor_scope
     } checks[] = {
-        {check_configuration, false},     {doctor_check_control, false},
-        {doctor_check_service, false},    {doctor_check_rtsp, true},
-        {doctor_check_certificate, true}, {doctor_check_users, true},
-        {doctor_check_clips, true},       {doctor_check_board, false},
-        {doctor_check_gpu, false},        {doctor_check_confinement, false},
-        {doctor_check_memory, false},     {doctor_check_encoders, false},
-        {doctor_check_cameras, true},
+        {check_configuration, false, both},
+        {doctor_check_control, false, both},
+        {doctor_check_service, false, DOCTOR_ALL},
+        {doctor_check_rtsp, true, DOCTOR_ALL},
+        {doctor_check_certificate, true, DOCTOR_ALL},
+        {doctor_check_users, true, DOCTOR_ALL},
+        {doctor_check_clips, true, DOCTOR_ALL},
+        {doctor_check_board, false, both},
+        {doctor_check_devices, false, DOCTOR_HARDWARE},
+        {doctor_check_gpu, false, both},
+        {doctor_check_confinement, false, DOCTOR_ALL},
+        {doctor_check_memory, false, both},
+        {doctor_check_encoders, false, both},
+        {doctor_check_cameras, true, DOCTOR_ALL},
+        {doctor_check_speed, false, DOCTOR_HARDWARE},
     };
     struct doctor doctor = {.config_path = config_path, .report = doctor_report_new(style)};
 
     for (size_t i = 0; i < ARRAY_LENGTH(checks); i++) {
-        if (!(checks[i].configured && doctor.unusable)) {
+        if (checks[i].scopes & scope && !(checks[i].configured && doctor.unusable))
             checks[i].check(&doctor);
-        }
     }
     config_free(doctor.config);
-    if (doctor.status) {
+    if (doctor.status)
         json_object_unref(doctor.status);
-    }
     return doctor_report_end(doctor.report);
 }
 
 int ctl_doctor(int argc, char **argv)
 {
     const char *config_path = access(CONFIG_DEFAULT_PATH, F_OK) == 0 ? CONFIG_DEFAULT_PATH : NULL;
-    bool json = false, page = false;
-    const struct command_option options[] = {
-        {"config", .text = &config_path}, {"json", .flag = &json}, {"report", .flag = &page}, {0}};
+    bool json = false, page = false, hardware = false;
+    const struct command_option options[] = {{"config", .text = &config_path},
+                                             {"json", .flag = &json},
+                                             {"report", .flag = &page},
+                                             {"hardware", .flag = &hardware},
+                                             {0}};
     const struct command_line line = {.command = "doctor", .usage = usage, .options = options};
+    struct board board;
     int status;
 
-    if (!command_line_parse(&line, argc, argv, &status)) {
+    if (!command_line_parse(&line, argc, argv, &status))
         return status;
-    }
-    if (json && page) {
-        fputs("edgectl: --json and --report exclude each other\n", stderr);
+    if (json + page + hardware > 1) {
+        fputs("edgectl: --json, --report and --hardware exclude each other\n", stderr);
         return 2;
     }
-    gst_init(NULL, NULL);
-    return examine(config_path, json ? DOCTOR_JSON : page ? DOCTOR_PAGE : DOCTOR_LINES) ? 0 : 1;
+    board_read("", &board);
+    gst_start(board.profile);
+    return examine(config_path, hardware ? DOCTOR_HARDWARE : DOCTOR_ALL,
+                   json               ? DOCTOR_JSON
+                   : page || hardware ? DOCTOR_PAGE
+                                      : DOCTOR_LINES)
+               ? 0
+               : 1;
 }

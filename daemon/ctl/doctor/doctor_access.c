@@ -1,7 +1,7 @@
-// What keeps strangers out: the certificate of encrypted connections, and the file of users.
+// The checks of access: the certificate of encrypted connections, and the file of users.
 #include "config/users.h"
+#include "daemon/client/client.h"
 #include "daemon/common/host_address.h"
-#include "daemon/ctl/client.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
 #include "daemon/front/account/certificate.h"
 
@@ -36,11 +36,10 @@ static bool names_this_machine(const struct certificate *certificate, const char
     gethostname(ret_name, HOST_NAME_MAX + 1);
     ret_name[HOST_NAME_MAX] = '\0';
     snprintf(local, sizeof local, "%s.local", ret_name);
-    if (strcmp(address, "0.0.0.0") != 0 && strcmp(address, "::") != 0) {
+    if (strcmp(address, "0.0.0.0") != 0 && strcmp(address, "::") != 0)
         snprintf(ret_address, INET6_ADDRSTRLEN, "%s", address);
-    } else if (host_address_find(strchr(address, ':') ? AF_UNSPEC : AF_INET, ret_address) < 0) {
+    else if (host_address_find(strchr(address, ':') ? AF_UNSPEC : AF_INET, ret_address) < 0)
         snprintf(ret_address, INET6_ADDRSTRLEN, "127.0.0.1");
-    }
     return certificate_names(certificate, ret_name) || certificate_names(certificate, local) ||
            certificate_names(certificate, ret_address);
 }
@@ -94,7 +93,7 @@ void doctor_check_certificate(struct doctor *doctor)
 void doctor_check_users(struct doctor *doctor)
 {
     _cleanup_(cleanup_users) struct users *users = NULL;
-    _cleanup_(cleanup_free) char *path = users_path(USERS_PASSWORDS, doctor->config);
+    _cleanup_(cleanup_free) char *path = users_path(USERS_PASSWORDS, doctor->config, NULL);
     struct error error = {0};
     int r = path ? users_read(USERS_PASSWORDS, path, &error, &users) : 0;
 

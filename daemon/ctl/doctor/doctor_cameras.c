@@ -3,7 +3,6 @@
 #include "capture/v4l2/v4l2_mode.h"
 #include "daemon/common/service_files.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
-#include "daemon/front/status/status.h"
 #include "daemon/front/supervise/process.h"
 #include "daemon/front/supervise/supervisor.h"
 
@@ -54,10 +53,10 @@ static bool check_devices(struct doctor *doctor)
 
 // A camera on trial.
 struct trial {
-    struct supervisor *supervisor; // owned; NULL: there is none, for the reason in `error`
-    struct camera_facts camera;    // borrows from the supervisor
-    struct error error;            // the last that the supervisor told
-    guint timer;                   // GLib source id; 0: the time is over
+    struct supervisor *supervisor;   // owned; NULL: there is none, for the reason in `error`
+    struct supervisor_report camera; // borrows from the supervisor
+    struct error error;              // the last that the supervisor told
+    guint timer;                     // GLib source id; 0: the time is over
     bool live, failed;
 };
 
@@ -82,9 +81,8 @@ static void on_changed(void *context)
     }
     supervisor_describe(trial->supervisor, &trial->camera);
     trial->live = strcmp(trial->camera.state, "live") == 0;
-    if (trial->camera.error[0]) {
+    if (trial->camera.error[0])
         error_set(&trial->error, 0, "%s", trial->camera.error);
-    }
     // One that has an error while it starts takes long, but may still open.
     bool failed = trial->camera.error[0] && strcmp(trial->camera.state, "starting") != 0;
     if (failed && !trial->failed && trial->timer) {
@@ -102,17 +100,14 @@ static void trial_init(struct trial *trial, const char *program, const struct co
     size_t count = config->cameras[index].view_count;
     int r = 0;
 
-    for (size_t i = 0; i < count && r == 0; i++) {
+    for (size_t i = 0; i < count && r == 0; i++)
         r = stream_new("", &payload_h264, 1, &streams[i]);
-    }
-    if (r == 0) {
+    if (r == 0)
         trial->supervisor = supervisor_new(config, index, streams, &environment);
-    } else {
+    else
         error_set(&trial->error, r, "no stream: %s", strerror(-r));
-    }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         stream_unref(streams[i]);
-    }
 }
 
 static bool is_waiting(const struct trial *trial)
@@ -129,15 +124,14 @@ static bool is_ending(const struct trial *trial)
 static void iterate_while(struct trial *trials, size_t count, bool (*is)(const struct trial *trial))
 {
     for (size_t i = 0; i < count; i++) {
-        while (is(&trials[i])) {
+        while (is(&trials[i]))
             g_main_context_iteration(NULL, TRUE);
-        }
     }
 }
 
 // Runs the cameras, all at once as edged does, each until its first picture, a failure that lasts,
-// or the end of its time. What they and their supervisors log goes to `log_fd` in place of standard
-// error.
+// or the end of its time. Their logs and those of their supervisors go to `log_fd` in place of
+// standard error.
 static void run_trials(struct trial *trials, size_t count, int log_fd)
 {
     int standard_error = dup(STDERR_FILENO);
@@ -157,9 +151,8 @@ static void run_trials(struct trial *trials, size_t count, int log_fd)
         }
     }
     iterate_while(trials, count, is_ending);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         g_clear_handle_id(&trials[i].timer, g_source_remove);
-    }
     dup2(standard_error, STDERR_FILENO);
     close(standard_error);
 }
@@ -173,9 +166,8 @@ static void add_warnings(const char *camera, FILE *log, GString *text)
 
     rewind(log);
     while (getline(&line, &size, log) > 0) {
-        if (g_str_has_prefix(line, start)) {
+        if (g_str_has_prefix(line, start))
             g_string_append_printf(text, "; %s", g_strchomp(line) + strlen(start));
-        }
     }
 }
 
@@ -192,9 +184,8 @@ static void say_picture(struct doctor *doctor, const struct config_camera *camer
             separator = ", ";
         }
     }
-    if (separator[0] == ',') {
+    if (separator[0] == ',')
         g_string_append(text, ")");
-    }
     size_t length = text->len;
     add_warnings(camera->name, log, text);
     doctor_say(doctor, text->len > length ? DOCTOR_WARNING : DOCTOR_OK, subject, "%s", text->str);
@@ -252,21 +243,18 @@ static void try_cameras(struct doctor *doctor, bool denied)
     int r = log ? process_find_program("edged-camera", "EDGED_CAMERA_PROGRAM", &error, &program)
                 : error_set(&error, -errno, "no file for a log: %s", strerror(errno));
 
-    for (size_t i = 0; i < count && r == 0; i++) {
+    for (size_t i = 0; i < count && r == 0; i++)
         trial_init(&trials[i], program, doctor->config, i);
-    }
-    if (r == 0) {
+    if (r == 0)
         run_trials(trials, count, fileno(log));
-    } else {
+    else
         doctor_say(doctor, DOCTOR_FAILED, "cameras", "%s", error.text);
-    }
     for (size_t i = 0; i < count && r == 0; i++) {
         say_trial(doctor, &doctor->config->cameras[i], &trials[i], log, denied);
         supervisor_free(trials[i].supervisor);
     }
-    if (log) {
+    if (log)
         fclose(log);
-    }
     g_free(trials);
 }
 

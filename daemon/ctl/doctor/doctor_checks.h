@@ -1,4 +1,4 @@
-// What the checks of `edgectl doctor` share: what they look at, and how they say what they found.
+// Shared by the checks of `edgectl doctor`: the facts they look at, and how they report.
 //
 // A check prints one line for each thing that it looked at. Its verdict is "failed" only if edged
 // cannot do what the configuration asks for. Lines of failures and warnings end in what to do.
@@ -50,3 +50,5 @@ void doctor_check_confinement(struct doctor *doctor); // what the kernel has for
 void doctor_check_memory(struct doctor *doctor);      // free, and that may be locked
 void doctor_check_encoders(struct doctor *doctor);    // a trial encode each
 void doctor_check_cameras(struct doctor *doctor);     // those of the configuration, and devices
+void doctor_check_devices(struct doctor *doctor);     // nodes and majors of GPU, codecs, cameras
+void doctor_check_speed(struct doctor *doctor);       // of four views with their encoders

@@ -41,9 +41,8 @@ static bool is_streamed(const struct config *config, enum config_codec codec)
 {
     for (size_t i = 0; i < config->camera_count; i++) {
         for (size_t k = 0; k < config->cameras[i].view_count; k++) {
-            if (config->cameras[i].views[k].codec == codec) {
+            if (config->cameras[i].views[k].codec == codec)
                 return true;
-            }
         }
     }
     return false;
@@ -54,24 +53,23 @@ static bool is_named(const struct config *config, enum config_encoder encoder)
 {
     for (size_t i = 0; i < config->camera_count; i++) {
         for (size_t k = 0; k < config->cameras[i].view_count; k++) {
-            if (config->cameras[i].views[k].encoder == encoder) {
+            if (config->cameras[i].views[k].encoder == encoder)
                 return true;
-            }
         }
     }
     return false;
 }
 
-// What encoder_new() says of the only element that was tried, behind its name.
-static const char *find_reason(const char *text, const char *name)
+// Whether the board has hardware for it. An encoder that a view names is tried all the same.
+static bool is_tried(const struct doctor *doctor, const struct encoder_element *element)
 {
-    const char *found = strstr(text, name);
-
-    return found ? found + strlen(name) + strlen(": ") : text;
+    return !(doctor->board.profile->without >> element->id & 1) ||
+           is_named(doctor->config, element->id);
 }
 
 static int encode(const struct doctor *doctor, const struct encoder_element *element,
-                  struct frame *trial, struct error *error, struct encoder **ret_encoder)
+                  struct frame *trial, struct encoder_trials *ret_trials,
+                  struct encoder **ret_encoder)
 {
     const struct config_camera *camera = &doctor->config->cameras[0];
     const struct encoder_settings settings = {.width = trial->layout.width,
@@ -85,52 +83,75 @@ static int encode(const struct doctor *doctor, const struct encoder_element *ele
                                               .codec = config_encoder_codec(element->id),
                                               .element = element->id,
                                               .surfaces = trial->surface != NULL};
+    struct error error = {0};
 
-    return encoder_new(&settings, trial, NULL, forget_unit, NULL, error, ret_encoder);
+    return encoder_new(&settings, trial, NULL, forget_unit, NULL, ret_trials, &error, ret_encoder);
 }
 
-// Returns whether it encodes.
+// Returns whether it is tried, and encodes.
 static bool try_encoder(struct doctor *doctor, const struct encoder_element *element,
                         struct frame *trial)
 {
     bool named = is_named(doctor->config, element->id);
     struct encoder *encoder = NULL;
-    struct error error = {0};
+    struct encoder_trials failed;
     int64_t start_ns = clock_now_ns();
-    char subject[32];
-    int r = encode(doctor, element, trial, &error, &encoder);
+    char subject[32], took[32] = "";
 
     snprintf(subject, sizeof subject, "encoder %s", element->name);
+    if (!is_tried(doctor, element)) {
+        doctor_say(doctor, DOCTOR_INFO, subject, "not tried: %s has no hardware for it",
+                   doctor->board.profile->name);
+        return false;
+    }
+    int r = encode(doctor, element, trial, &failed, &encoder);
     if (r == 0) {
         doctor_say(doctor, DOCTOR_OK, subject, "two key frames of %ux%u in %.0f ms",
                    trial->layout.width, trial->layout.height,
                    (double)(clock_now_ns() - start_ns) / NS_PER_MS);
     } else {
-        doctor_say(doctor, named ? DOCTOR_FAILED : DOCTOR_INFO, subject, "%s%s",
-                   find_reason(error.text, element->name), named ? "; set encoder = \"auto\"" : "");
+        const struct link_trial *last = &failed.list[failed.count - 1]; // there is one
+
+        if (!last->missing)
+            snprintf(took, sizeof took, ", after %u ms", last->took_ms);
+        doctor_say(doctor, named ? DOCTOR_FAILED : DOCTOR_INFO, subject, "%s%s%s", last->reason,
+                   took, named ? "; set encoder = \"auto\"" : "");
     }
     encoder_free(encoder);
     return r == 0;
+}
+
+// "nvv4l2h264enc by descriptor: Failed to process frame., after 12 ms; " of each that failed.
+static char *list_failed(const struct encoder_trials *failed)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    for (unsigned i = 0; i < failed->count; i++) {
+        fprintf(out, "%s: %s, after %u ms; ", failed->list[i].encoder, failed->list[i].reason,
+                failed->list[i].took_ms);
+    }
+    fclose(out);
+    return text;
 }
 
 static void try_surface(struct doctor *doctor, const struct encoder_element *element,
                         struct frame *trial)
 {
     struct encoder *encoder = NULL;
-    struct error error = {0};
+    struct encoder_trials failed;
     char subject[48];
-    int r = encode(doctor, element, trial, &error, &encoder);
+    int r = encode(doctor, element, trial, &failed, &encoder);
+    _cleanup_(cleanup_free) char *text = list_failed(&failed);
 
     snprintf(subject, sizeof subject, "%s from nvmm", element->name);
     if (r < 0) {
-        const char *ways = strstr(error.text, element->name);
-
-        doctor_say(doctor, DOCTOR_WARNING, subject, "%s; pictures are copied for it",
-                   ways ? ways : error.text);
+        doctor_say(doctor, DOCTOR_WARNING, subject, "%spictures are copied for it", text);
     } else {
-        doctor_say(doctor, error.text[0] ? DOCTOR_WARNING : DOCTOR_OK, subject,
-                   "%s%stwo key frames of %ux%u%s", error.text, error.text[0] ? "; " : "",
-                   trial->layout.width, trial->layout.height, encoder_how(encoder));
+        doctor_say(doctor, failed.count ? DOCTOR_WARNING : DOCTOR_OK, subject,
+                   "%stwo key frames of %ux%u%s", text, trial->layout.width, trial->layout.height,
+                   encoder_how(encoder));
     }
     encoder_free(encoder);
 }
@@ -142,24 +163,9 @@ void doctor_check_surface_encoders(struct doctor *doctor, const struct frame_all
     const struct encoder_element *element;
 
     for (size_t i = 0; trial && (element = encoder_element_at(i)); i++) {
-        if (element->ways[0].surfaces) {
+        if (element->ways[0].surfaces && is_tried(doctor, element))
             try_surface(doctor, element, trial);
-        }
     }
-}
-
-// Says so where the board has none. An encoder that a view names is tried all the same.
-static bool has_hardware(struct doctor *doctor, const struct encoder_element *element)
-{
-    const struct board_profile *profile = doctor->board.profile;
-    char subject[32];
-
-    if (!(profile->without >> element->id & 1) || is_named(doctor->config, element->id)) {
-        return true;
-    }
-    snprintf(subject, sizeof subject, "encoder %s", element->name);
-    doctor_say(doctor, DOCTOR_INFO, subject, "not tried: %s has no hardware for it", profile->name);
-    return false;
 }
 
 void doctor_check_encoders(struct doctor *doctor)
@@ -173,10 +179,8 @@ void doctor_check_encoders(struct doctor *doctor)
         doctor_say(doctor, DOCTOR_FAILED, "encoders", "no memory for a frame: end programs");
         return;
     }
-    for (size_t i = 0; (element = encoder_element_at(i)); i++) {
-        works[config_encoder_codec(element->id)] |=
-            has_hardware(doctor, element) && try_encoder(doctor, element, trial);
-    }
+    for (size_t i = 0; (element = encoder_element_at(i)); i++)
+        works[config_encoder_codec(element->id)] |= try_encoder(doctor, element, trial);
     if (!works[CONFIG_CODEC_H264] && is_streamed(doctor->config, CONFIG_CODEC_H264)) {
         doctor_say(doctor, DOCTOR_FAILED, "encoders",
                    "none makes H.264, which views are to stream: install gstreamer1.0-plugins-ugly "

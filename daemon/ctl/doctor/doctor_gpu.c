@@ -111,21 +111,19 @@ static void check_surfaces(struct doctor *doctor, struct gpu *gpu)
 {
     enum config_memory memory = doctor->config->memory;
     bool wanted = memory == CONFIG_MEMORY_NVMM ||
-                  (memory == CONFIG_MEMORY_AUTO && board_has_encoder(doctor->board.profile));
+                  (memory == CONFIG_MEMORY_AUTO && board_is_jetson(doctor->board.profile));
     struct gpu_surfaces *surfaces = NULL;
     struct error why = {0};
 
-    if (!wanted) {
+    if (!wanted)
         return;
-    }
     nvbufsurface_hide_displays();
     if (gpu_surfaces_new(gpu, &why, &surfaces) == 0) {
         doctor_say(doctor, DOCTOR_OK, "memory nvmm", "CPU and GPU see the same bytes");
         doctor_check_surface_encoders(doctor, gpu_surfaces_allocator(surfaces));
     } else {
         doctor_say(doctor, DOCTOR_WARNING, "memory nvmm",
-                   "%s; pictures for the encoder are copied, from the next kind of memory",
-                   why.text);
+                   "%s; pictures of a sensor and for an encoder are copied", why.text);
     }
     gpu_surfaces_free(surfaces);
 }
@@ -133,9 +131,8 @@ static void check_surfaces(struct doctor *doctor, struct gpu *gpu)
 static void check_kinds(struct doctor *doctor, struct gpu *gpu)
 {
     check_surfaces(doctor, gpu);
-    for (enum config_memory i = CONFIG_MEMORY_REGISTERED; i < CONFIG_MEMORY_HOST; i++) {
+    for (enum config_memory i = CONFIG_MEMORY_REGISTERED; i < CONFIG_MEMORY_HOST; i++)
         doctor->has_gpu |= check_kind(doctor, gpu, i);
-    }
     if (!doctor->has_gpu) {
         doctor_say(doctor, DOCTOR_FAILED, "memory",
                    "CPU and GPU share none: the CPU computes; free memory or see to the driver");
@@ -196,9 +193,8 @@ static int compare(struct gpu_session *gpu, struct gpu_session *cpu, const char 
 
     r = r < 0 ? r : compute(cpu, settings, error, &expected);
     r = r < 0 ? r : compute(gpu, settings, error, &made);
-    if (r == 0) {
+    if (r == 0)
         *ret_equal = made && expected && are_equal(made, expected);
-    }
     config_view_free(settings);
     return r;
 }
@@ -212,12 +208,10 @@ static int compare_all(struct gpu_session *gpu, struct gpu_session *cpu, GString
         bool equal = true;
         int r = compare(gpu, cpu, name, error, &equal);
 
-        if (r < 0) {
+        if (r < 0)
             return error_prefix(error, r, "%s", name);
-        }
-        if (!equal) {
+        if (!equal)
             g_string_append_printf(wrong, "%s%s", wrong->len ? ", " : "", name);
-        }
     }
     return 0;
 }
@@ -263,16 +257,14 @@ void doctor_check_gpu(struct doctor *doctor)
     }
     say_gpu(doctor, gpu_info(session.gpu));
     compare_board(doctor, gpu_info(session.gpu));
-    if (run_selftests(doctor, session.gpu)) {
+    if (run_selftests(doctor, session.gpu))
         check_kinds(doctor, session.gpu);
-    }
     doctor->has_gpu =
         doctor->has_gpu &&
         gpu_memory_new(session.gpu, doctor->config->memory, NULL, &session.memory) == 0 &&
         gpu_memory_kind(session.memory) != CONFIG_MEMORY_HOST;
-    if (doctor->has_gpu) {
+    if (doctor->has_gpu)
         check_views(doctor, &session);
-    }
     if (gpu_is_lost(session.gpu)) {
         gpu_session_lose(&session);
         doctor->has_gpu = false;

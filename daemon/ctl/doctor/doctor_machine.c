@@ -3,8 +3,8 @@
 // and what its kernel has to confine a camera process with.
 #include "board/heat.h"
 #include "daemon/camera/encoder_elements.h"
+#include "daemon/client/client.h"
 #include "daemon/common/confine.h"
-#include "daemon/ctl/client.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
 #include "kernels/gpu/gpu_block.h"
 
@@ -33,7 +33,7 @@ static void say_memory(struct doctor *doctor)
 
     if (memory == CONFIG_MEMORY_AUTO) {
         doctor_say(doctor, DOCTOR_OK, "first memory", "%s (built-in)",
-                   config_memory_name(board_has_encoder(doctor->board.profile)
+                   config_memory_name(board_is_jetson(doctor->board.profile)
                                           ? CONFIG_MEMORY_NVMM
                                           : CONFIG_MEMORY_REGISTERED));
     } else {
@@ -69,9 +69,8 @@ static void say_encoders(struct doctor *doctor, enum config_codec codec, const c
 
         if (config_encoder_codec(element->id) == codec) {
             all &= !without;
-            if (!without) {
+            if (!without)
                 g_string_append_printf(text, "%s%s", text->len ? ", " : "", element->name);
-            }
         }
     }
     g_string_append(text, all ? " (built-in)" : " (board: no encoder in hardware)");
@@ -84,12 +83,10 @@ static void add_block(GString *text, enum config_kernel kernel, struct config_bl
 {
     const char *name = config_kernel_name(kernel);
 
-    if (block.x > 0) {
+    if (block.x > 0)
         g_string_append_printf(text, "%s.block = [%d, %d] (%s), ", name, block.x, block.y, from);
-    }
-    if (block.rows > 0) {
+    if (block.rows > 0)
         g_string_append_printf(text, "%s.rows = %d (%s), ", name, block.rows, from);
-    }
 }
 
 static void say_blocks(struct doctor *doctor)
@@ -126,16 +123,14 @@ static void say_heat(struct doctor *doctor)
         g_string_append_printf(text, "%s %.1f C, ", heat.zones[i].name,
                                heat.zones[i].millidegrees / 1e3);
     }
-    if (heat.power_mode[0]) {
+    if (heat.power_mode[0])
         g_string_append_printf(text, "power mode %s, ", heat.power_mode);
-    }
     if (heat.gpu_hz > 0) {
         g_string_append_printf(text, "GPU at %.0f of %.0f MHz, ", (double)heat.gpu_hz / 1e6,
                                (double)heat.gpu_hz_max / 1e6);
     }
-    if (heat.gpu_permille >= 0) {
+    if (heat.gpu_permille >= 0)
         g_string_append_printf(text, "GPU %.1f%% busy, ", heat.gpu_permille / 1e1);
-    }
     if (heat.throttled > 0) {
         doctor_say(doctor, DOCTOR_WARNING, "heat",
                    "%sslowed down by %s: cool it better, or take a lower power mode", text->str,
@@ -154,9 +149,8 @@ void doctor_check_board(struct doctor *doctor)
     say_encoders(doctor, CONFIG_CODEC_H264, "order for H.264");
     say_encoders(doctor, CONFIG_CODEC_H265, "order for H.265");
     say_blocks(doctor);
-    if (doctor->board.profile->camera) {
+    if (doctor->board.profile->camera)
         doctor_say(doctor, DOCTOR_OK, "camera on CSI", "%s (board)", doctor->board.profile->camera);
-    }
     say_heat(doctor);
 }
 
@@ -203,15 +197,12 @@ static bool read_available(double *ret_mib)
     unsigned long kib;
     bool found = false;
 
-    while (file && !found && fgets(line, sizeof line, file)) {
+    while (file && !found && fgets(line, sizeof line, file))
         found = sscanf(line, "MemAvailable: %lu kB", &kib) == 1;
-    }
-    if (file) {
+    if (file)
         fclose(file);
-    }
-    if (found) {
+    if (found)
         *ret_mib = (double)kib / 1024;
-    }
     return found;
 }
 
@@ -220,9 +211,8 @@ static void check_lockable(struct doctor *doctor, double needed)
 {
     struct rlimit limit = {0};
 
-    if (getrlimit(RLIMIT_MEMLOCK, &limit) < 0) {
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) < 0)
         return;
-    }
     if (limit.rlim_cur == RLIM_INFINITY) {
         doctor_say(doctor, DOCTOR_OK, "lockable memory", "not limited");
         return;
@@ -258,9 +248,8 @@ static bool records(const struct config *config)
 {
     bool recorded = false;
 
-    for (size_t i = 0; i < config->camera_count; i++) {
+    for (size_t i = 0; i < config->camera_count; i++)
         recorded |= config->cameras[i].record.mode != CONFIG_RECORD_OFF;
-    }
     return recorded;
 }
 

@@ -1,15 +1,16 @@
 // The service: what systemd says of edged.service and edged.socket, over D-Bus, as `systemctl
 // status` asks it; what the running edged says of itself; and whether its port is free.
-#include "daemon/ctl/client.h"
+#include "daemon/client/client.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
 #include "daemon/ctl/setup/setup_service.h"
-#include "daemon/front/listener.h"
+#include "daemon/front/socket/listener.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-bus.h>
+#include <systemd/sd-daemon.h>
 
 #define SYSTEMD "org.freedesktop.systemd1"
 #define SUBJECT "service"
@@ -79,10 +80,15 @@ void doctor_check_service(struct doctor *doctor)
     _cleanup_(unit_finish) struct service_unit unit = {0};
     int r = unit_find(&unit, "edged.service");
 
-    if (r < 0) {
-        doctor_say(doctor, DOCTOR_INFO, SUBJECT, "no systemd answers (%s)", strerror(-r));
-    } else {
+    if (r >= 0) {
         say_state(doctor, &unit);
+    } else if (!unit.bus && sd_booted() > 0) {
+        doctor_say(doctor, DOCTOR_INFO, SUBJECT,
+                   "systemd runs, but D-Bus does not (%s), by which it is asked: install the "
+                   "package dbus",
+                   strerror(-r));
+    } else {
+        doctor_say(doctor, DOCTOR_INFO, SUBJECT, "no systemd answers (%s)", strerror(-r));
     }
 }
 
@@ -112,9 +118,8 @@ static char *find_socket_unit(int port)
 {
     _cleanup_(unit_finish) struct service_unit unit = {0};
 
-    if (unit_find(&unit, "edged.socket") < 0) {
+    if (unit_find(&unit, "edged.socket") < 0)
         return NULL;
-    }
     _cleanup_(cleanup_free) char *active = unit_ask(&unit, SYSTEMD ".Unit", "ActiveState");
     return strcmp(active, "active") == 0 ? unit_find_address(&unit, port) : NULL;
 }
@@ -159,9 +164,8 @@ void doctor_check_control(struct doctor *doctor)
     } else {
         doctor_say(doctor, DOCTOR_OK, "control socket", "edged %s answers", version);
     }
-    if (doctor->status) {
+    if (doctor->status)
         say_running_cameras(doctor, doctor->status);
-    }
 }
 
 // Whether the running edged listens on the port.

@@ -3,11 +3,9 @@
 
 #include "capture/clip/clip_reader.h"
 #include "daemon/camera/motion_watch.h"
-#include "daemon/common/json_members.h"
-#include "daemon/common/json_text.h"
+#include "daemon/common/json.h"
 #include "daemon/ctl/arguments.h"
 #include "daemon/front/events/motion.h"
-#include "kernels/graph/graph.h"
 #include "kernels/mask/privacy.h"
 
 #include <errno.h>
@@ -31,7 +29,6 @@ struct clip {
     const struct config_camera *camera;
     bool frames;
     struct privacy *privacy;            // owned; NULL: none yet, or all may be seen
-    struct graph *graph;                // owned
     struct motion_watch *motion_watch;  // owned
     uint64_t numbers[LINK_REGIONS_MAX]; // of the events so far, by region
 };
@@ -55,9 +52,8 @@ static uint64_t number_event(struct clip *clip, const struct link_event *event)
 {
     size_t i = 0;
 
-    while (strcmp(motion_watch_region(clip->motion_watch, i)->name, event->region.name) != 0) {
+    while (strcmp(motion_watch_region(clip->motion_watch, i)->name, event->region.name) != 0)
         i++;
-    }
     clip->numbers[i] += event->kind == LINK_EVENT_MOTION_STARTED;
     return clip->numbers[i];
 }
@@ -99,8 +95,7 @@ static void print_frame(struct clip *clip, int64_t time_ns)
         json_add_string(builder, "event", "frame");
         json_add_string(builder, "camera", clip->camera->name);
         json_add_string(builder, "region", region->name);
-        json_builder_set_member_name(builder, "moving");
-        json_builder_add_boolean_value(builder, region->moving);
+        json_add_flag(builder, "moving", region->moving);
         json_add_number(builder, "share", region->share);
         motion_add_box(builder, &region->box);
         json_add_number(builder, "time_s", seconds(time_ns));
@@ -116,15 +111,22 @@ static int hide(struct clip *clip, struct frame *frame, struct error *error)
                                          .layout = &frame->layout};
     int r = 0;
 
-    if (clip->privacy && !privacy_fits(clip->privacy, &wanted)) {
+    if (clip->privacy && !privacy_fits(clip->privacy, &wanted))
         privacy_free(TAKE(clip->privacy));
-    }
-    if (!clip->privacy && wanted.count > 0) {
+    if (!clip->privacy && wanted.count > 0)
         r = privacy_new(&wanted, error, &clip->privacy);
-    }
-    if (r == 0 && clip->privacy) {
+    if (r == 0 && clip->privacy)
         r = privacy_apply(clip->privacy, frame, error);
-    }
+    return r < 0 ? r : 1;
+}
+
+// 1, or a negative errno.
+static int look(struct clip *clip, struct frame *frame, struct error *error)
+{
+    int r = motion_watch_begin(clip->motion_watch, NULL, NULL, frame, error);
+
+    if (r == 0)
+        r = motion_watch_measure(clip->motion_watch, frame, error);
     return r < 0 ? r : 1;
 }
 
@@ -136,17 +138,12 @@ static int see_frames(struct clip *clip, struct clip_reader *reader, struct erro
         _cleanup_(cleanup_frame) struct frame *frame = NULL;
 
         r = clip_reader_next(reader, error, &frame);
-        if (r > 0) {
+        if (r > 0)
             r = hide(clip, frame, error);
-        }
-        if (r > 0) {
-            graph_begin(clip->graph);
-            motion_watch_begin(clip->motion_watch, frame);
-            motion_watch_measure(clip->motion_watch, frame);
-        }
-        if (r > 0 && clip->frames) {
+        if (r > 0 && motion_watch_wants(clip->motion_watch, frame->pts_ns))
+            r = look(clip, frame, error);
+        if (r > 0 && clip->frames)
             print_frame(clip, frame->pts_ns);
-        }
     } while (r > 0);
     return r;
 }
@@ -158,18 +155,15 @@ static int read_clip(const struct config_camera *camera, const char *path, bool 
 {
     struct clip clip = {.camera = camera, .frames = frames};
     struct clip_reader *reader = NULL;
-    int r = graph_new(&clip.graph);
+    int r = motion_watch_new(camera, print_event, &clip, &clip.motion_watch);
 
-    r = r ? r : motion_watch_new(camera, clip.graph, print_event, &clip, &clip.motion_watch);
     r = r < 0 ? error_set(error, r, "out of memory")
               : clip_reader_new(path, path, false, frame_allocator_host(), error, &reader);
-    if (r == 0) {
+    if (r == 0)
         r = see_frames(&clip, reader, error);
-    }
     clip_reader_free(reader);
     privacy_free(clip.privacy);
     motion_watch_free(clip.motion_watch);
-    graph_free(clip.graph);
     return r;
 }
 
@@ -178,9 +172,8 @@ static struct config_camera *find_camera(const struct config *config, const char
     for (size_t i = 0; i < config->camera_count; i++) {
         struct config_camera *camera = &config->cameras[i];
 
-        if (name ? strcmp(camera->name, name) == 0 : camera->region_count > 0) {
+        if (name ? strcmp(camera->name, name) == 0 : camera->region_count > 0)
             return camera;
-        }
     }
     return NULL;
 }
@@ -191,9 +184,8 @@ static int run(const struct events_options *options, const char *clip)
     struct error error = {0};
     struct config_camera *camera;
 
-    if (config_load(options->config, stderr, &config) < 0) {
+    if (config_load(options->config, stderr, &config) < 0)
         return 1;
-    }
     camera = find_camera(config, options->camera);
     if (!camera || camera->region_count == 0) {
         fprintf(stderr, "edgectl: %s: %s%s with regions\n", options->config,

@@ -1,11 +1,8 @@
-// `edgectl watch`: the motion events of the running edged, a line each, as they come.
-//
-// The connection is read as bytes come. Without any for 45 s, three times as long as edged is ever
-// silent, it counts as lost. After a loss the id of the last event is sent, so none is missed.
-#include "daemon/common/json_text.h"
+// `edgectl watch`: the events of the running edged, a line each, as they come.
+#include "daemon/client/client.h"
+#include "daemon/client/event_stream.h"
 #include "daemon/common/standard_output.h"
 #include "daemon/ctl/arguments.h"
-#include "daemon/ctl/client.h"
 #include "daemon/ctl/commands.h"
 
 #include <errno.h>
@@ -20,27 +17,33 @@
 
 #define GRACE_S 2
 
-// The program that `edgectl watch --exec` runs for each event: one at a time for a region, none for
-// longer than its time limit. Runs in GLib's default main context.
+// The program that `edgectl watch --exec` runs for each event: one at a time for a region, for the
+// state of a camera and for a clip, none for longer than its time limit. Of the events that come
+// meanwhile it then gets the newest, so that the last it hears of a region is how that is. Runs in
+// GLib's default main context.
 //
 // The event is in the program's environment: each field that edgectl(1) lists in capitals after
-// EDGED_, the box as X,Y,WIDTH,HEIGHT, and the JSON itself as EDGED_JSON. It reads nothing and
+// EDGED_, the box as X,Y,WIDTH,HEIGHT, names of regions with commas in between, and the JSON itself
+// as EDGED_JSON. It reads nothing and
 // writes to standard error. It leads a process group, which gets SIGTERM at the time limit and
 // SIGKILL 2 s later.
 struct event_programs {
     char *const
         *command; // a program, looked up in PATH, and its arguments, NULL at the end; borrowed
     int timeout_s;
-    GHashTable *running; // of struct program by its region; owned
+    GHashTable *running; // of struct program by its subject; owned
     unsigned ran, failed, ended, skipped;
+    bool is_ending; // no more are started
 };
 
 struct program {
     struct event_programs *programs; // borrowed
-    char *region;                    // "camera/region"; owned
+    char *subject;                   // "camera/region", "camera", "camera/clip 17"; owned
     GPid pid;
     guint child, timer; // GLib source ids
-    unsigned skipped;   // events of its region, since it runs
+    JsonObject *next;   // the newest event of its subject since it runs; owned; NULL: none
+    char *next_json;    // owned
+    unsigned skipped;   // events before that, since it runs
     bool ended;         // at its time limit, or with edgectl
 };
 
@@ -57,7 +60,9 @@ static struct event_programs *event_programs_new(char *const *command, int timeo
 static void program_free(struct program *program)
 {
     g_clear_handle_id(&program->timer, g_source_remove);
-    g_free(program->region);
+    g_clear_pointer(&program->next, json_object_unref);
+    g_free(program->next_json);
+    g_free(program->subject);
     g_free(program);
 }
 
@@ -82,7 +87,7 @@ static gboolean on_timeout(gpointer data)
 {
     struct program *program = data;
 
-    fprintf(stderr, "edgectl: %s: %s is ended after %d s, its time limit\n", program->region,
+    fprintf(stderr, "edgectl: %s: %s is ended after %d s, its time limit\n", program->subject,
             program->programs->command[0], program->programs->timeout_s);
     program->timer = 0;
     end_program(program);
@@ -94,11 +99,14 @@ static void say_failed(const struct program *program, int status)
 {
     const struct event_programs *programs = program->programs;
 
-    fprintf(stderr, "edgectl: %s: %s failed with %s %d (%u of %u so far)\n", program->region,
+    fprintf(stderr, "edgectl: %s: %s failed with %s %d (%u of %u so far)\n", program->subject,
             programs->command[0], WIFSIGNALED(status) ? "signal" : "exit status",
             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), programs->failed,
             programs->ran);
 }
+
+static void start(struct event_programs *programs, const char *subject, JsonObject *event,
+                  const char *json);
 
 static void on_child(GPid pid, int status, gpointer data)
 {
@@ -106,47 +114,68 @@ static void on_child(GPid pid, int status, gpointer data)
     struct event_programs *programs = program->programs;
 
     (void)pid;
+    if (program->next && programs->is_ending) {
+        program->skipped++;
+        programs->skipped++;
+    }
     if (!program->ended && status != 0) {
         programs->failed++;
         say_failed(program, status);
     }
     if (program->skipped > 0) {
         fprintf(stderr, "edgectl: %s: events skipped while %s ran: %u (%u so far)\n",
-                program->region, programs->command[0], program->skipped, programs->skipped);
+                program->subject, programs->command[0], program->skipped, programs->skipped);
     }
-    g_hash_table_remove(programs->running, program->region);
+    g_hash_table_remove(programs->running, program->subject);
+    if (program->next && !programs->is_ending)
+        start(programs, program->subject, program->next, program->next_json);
     program_free(program);
 }
 
-// The text of a member: text, a number, the box or nothing, which is all that an event has.
+static char *join(JsonArray *names)
+{
+    GString *text = g_string_new(NULL);
+
+    for (guint i = 0; i < json_array_get_length(names); i++) {
+        const char *name = json_node_get_string(json_array_get_element(names, i));
+
+        g_string_append_printf(text, "%s%s", i ? "," : "", name ? name : "");
+    }
+    return g_string_free(text, FALSE);
+}
+
+// The text of a member: text, a number, a truth, the box, names or nothing, which is all that an
+// event has.
 static char *value_text(JsonNode *node)
 {
     char number[G_ASCII_DTOSTR_BUF_SIZE];
 
+    if (JSON_NODE_HOLDS_ARRAY(node))
+        return join(json_node_get_array(node));
     if (JSON_NODE_HOLDS_OBJECT(node)) {
         JsonObject *box = json_node_get_object(node);
 
         return g_strdup_printf("%.0f,%.0f,%.0f,%.0f", get_number(box, "x"), get_number(box, "y"),
                                get_number(box, "width"), get_number(box, "height"));
     }
-    if (JSON_NODE_HOLDS_NULL(node)) {
+    if (JSON_NODE_HOLDS_NULL(node))
         return g_strdup("");
-    }
-    if (json_node_get_value_type(node) == G_TYPE_STRING) {
+    if (json_node_get_value_type(node) == G_TYPE_STRING)
         return g_strdup(json_node_get_string(node));
-    }
-    if (json_node_get_value_type(node) == G_TYPE_INT64) {
+    if (json_node_get_value_type(node) == G_TYPE_INT64)
         return g_strdup_printf("%" G_GINT64_FORMAT, json_node_get_int(node));
-    }
+    if (json_node_get_value_type(node) == G_TYPE_BOOLEAN)
+        return g_strdup(json_node_get_boolean(node) ? "true" : "false");
     return g_strdup(g_ascii_formatd(number, sizeof number, "%.6g", json_node_get_double(node)));
 }
 
 static char **make_environment(JsonObject *event, const char *json)
 {
     // No others: EDGED_TOKEN and EDGED_CAMERA_PROGRAM mean something to edgectl and edged.
-    static const char *const fields[] = {"event",   "camera",     "region", "number", "time",
-                                         "time_ns", "started",    "share",  "peak",   "box",
-                                         "clip",    "duration_s", "reason"};
+    static const char *const fields[] = {
+        "event", "camera",     "region", "number", "time",     "time_ns", "started", "share",
+        "peak",  "box",        "clip",   "reason", "state",    "live",    "error",   "id",
+        "view",  "duration_s", "start",  "end",    "duration", "regions", "url",     "picture"};
     char **environment = g_environ_setenv(g_get_environ(), "EDGED_JSON", json, TRUE);
 
     for (size_t i = 0; i < ARRAY_LENGTH(fields); i++) {
@@ -155,9 +184,8 @@ static char **make_environment(JsonObject *event, const char *json)
         g_autofree char *name = g_strconcat("EDGED_", capitals, NULL);
         g_autofree char *value = node ? value_text(node) : NULL;
 
-        if (value) {
+        if (value)
             environment = g_environ_setenv(environment, name, value, TRUE);
-        }
     }
     return environment;
 }
@@ -170,7 +198,7 @@ static void lead_a_group(gpointer data)
     dup2(STDERR_FILENO, STDOUT_FILENO);
 }
 
-static void start(struct event_programs *programs, const char *region, JsonObject *event,
+static void start(struct event_programs *programs, const char *subject, JsonObject *event,
                   const char *json)
 {
     g_auto(GStrv) environment = make_environment(event, json);
@@ -183,34 +211,55 @@ static void start(struct event_programs *programs, const char *region, JsonObjec
                        G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_SEARCH_PATH, lead_a_group, NULL, &pid,
                        &error)) {
         programs->failed++;
-        fprintf(stderr, "edgectl: %s: %s (%u of %u failed so far)\n", region, error->message,
+        fprintf(stderr, "edgectl: %s: %s (%u of %u failed so far)\n", subject, error->message,
                 programs->failed, programs->ran);
         return;
     }
     program = g_new0(struct program, 1);
     program->programs = programs;
-    program->region = g_strdup(region);
+    program->subject = g_strdup(subject);
     program->pid = pid;
     program->child = g_child_watch_add(pid, on_child, program);
     program->timer = g_timeout_add_seconds((guint)programs->timeout_s, on_timeout, program);
-    g_hash_table_insert(programs->running, program->region, program);
+    g_hash_table_insert(programs->running, program->subject, program);
 }
 
-// Runs the program for an event, `json` in one line; or counts the event as skipped while one of
-// the same region runs. Says on stderr what goes wrong.
+static void take_next(struct program *program, JsonObject *event, const char *json)
+{
+    if (program->next) {
+        program->skipped++;
+        program->programs->skipped++;
+        json_object_unref(program->next);
+        g_free(program->next_json);
+    }
+    program->next = json_object_ref(event);
+    program->next_json = g_strdup(json);
+}
+
+// The thing whose state the newest event tells alone. The caller g_free()s it.
+static char *subject_of(JsonObject *event)
+{
+    const char *camera = get_string(event, "camera"), *region = get_string(event, "region");
+
+    if (json_object_has_member(event, "id"))
+        return g_strdup_printf("%s/clip %.0f", camera, get_number(event, "id"));
+    return *region   ? g_strdup_printf("%s/%s", camera, region)
+           : *camera ? g_strdup(camera)
+                     : g_strdup(get_string(event, "event"));
+}
+
+// Runs the program for an event, `json` in one line; while one of the same subject runs,
+// afterwards. An event that another one follows by then is skipped. Says on stderr what goes wrong.
 static void event_programs_take(struct event_programs *programs, JsonObject *event,
                                 const char *json)
 {
-    g_autofree char *region =
-        g_strdup_printf("%s/%s", get_string(event, "camera"), get_string(event, "region"));
-    struct program *program = g_hash_table_lookup(programs->running, region);
+    g_autofree char *subject = subject_of(event);
+    struct program *program = g_hash_table_lookup(programs->running, subject);
 
-    if (program) {
-        program->skipped++;
-        programs->skipped++;
-    } else {
-        start(programs, region, event, json);
-    }
+    if (program)
+        take_next(program, event, json);
+    else
+        start(programs, subject, event, json);
 }
 
 static gboolean on_deadline(gpointer data)
@@ -229,17 +278,17 @@ static void end_all(struct event_programs *programs)
     bool over = false;
     guint deadline = g_timeout_add_seconds(GRACE_S + 1, on_deadline, &over);
 
+    programs->is_ending = true;
+
     g_hash_table_iter_init(&each, programs->running);
     while (g_hash_table_iter_next(&each, NULL, &program)) {
         programs->ended += !((struct program *)program)->ended;
         end_program(program);
     }
-    while (g_hash_table_size(programs->running) > 0 && !over) {
+    while (g_hash_table_size(programs->running) > 0 && !over)
         g_main_context_iteration(NULL, TRUE);
-    }
-    if (!over) {
+    if (!over)
         g_source_remove(deadline);
-    }
     g_hash_table_iter_init(&each, programs->running);
     while (g_hash_table_iter_next(&each, NULL, &program)) {
         g_source_remove(((struct program *)program)->child);
@@ -251,9 +300,8 @@ static void end_all(struct event_programs *programs)
 // Takes NULL.
 static void event_programs_free(struct event_programs *programs)
 {
-    if (!programs) {
+    if (!programs)
         return;
-    }
     end_all(programs);
     if (programs->ran > 0) {
         fprintf(stderr, "edgectl: %s: runs %u, failed %u, ended %u, events skipped %u\n",
@@ -264,8 +312,6 @@ static void event_programs_free(struct event_programs *programs)
     g_free(programs);
 }
 
-#define SILENCE_S 45
-#define LINE_MAX_BYTES ((size_t)1 << 20)
 #define RETRY_MS 500
 #define RECONNECT_S 60
 #define RECONNECT_S_MAX 86400
@@ -275,7 +321,8 @@ static void event_programs_free(struct event_programs *programs)
 static const char usage[] =
     "Usage: edgectl watch [OPTION]... " CLIENT_SYNOPSIS "\n"
     "                     [--exec PROGRAM [ARGUMENT]...]\n"
-    "Motion in the cameras' regions, a line for each beginning and end, as it happens.\n"
+    "Motion in the cameras' regions as it begins and ends, the states of cameras, clips as they\n"
+    "end, and changes of settings, a line each.\n"
     "\n"
     "  --json         each as one line of JSON; edged(8) explains the fields\n"
     "  --camera NAME  only of this camera\n"
@@ -296,16 +343,14 @@ struct watch {
     int reconnect_s, exec_timeout_s;
     char **command; // the program and its arguments; NULL: none
 
-    struct client *client;                 // owned
-    char *page;                            // what it is asked; owned
-    struct event_programs *programs;       // owned; NULL: none
-    GMainLoop *loop;                       // owned
-    struct client_wire *wire;              // owned; NULL: not connected
-    guint readable, first, silence, retry; // GLib source ids; 0: none
-    GString *text;                         // owned; bytes of a line that has not ended
-    char *last_id;                         // owned; of the last event; NULL: none
-    gint64 lost_us;                        // when the connection was lost
-    int result;                            // why the loop ended
+    struct client *client;           // owned
+    char *page;                      // what it is asked; owned
+    struct event_programs *programs; // owned; NULL: none
+    GMainLoop *loop;                 // owned
+    struct event_stream stream;
+    guint retry;    // GLib source id; 0: none
+    gint64 lost_us; // when the connection was lost
+    int result;     // why the loop ended
     struct error error;
 };
 
@@ -336,39 +381,71 @@ static void print_ended(JsonObject *event)
 
     printf("motion ended after %.1f s, at most %.1f%%", get_number(event, "duration_s"),
            get_number(event, "peak") * 100);
-    if (strcmp(reason, "still") != 0) {
+    if (strcmp(reason, "still") != 0)
         printf(" (%s)", reason);
-    }
 }
+
+static void print_state(JsonObject *event)
+{
+    const char *error = get_string(event, "error");
+
+    printf("%s%s%s", get_string(event, "state"), *error ? ": " : "", error);
+}
+
+static void print_clip(JsonObject *event)
+{
+    printf("clip %.0f of %s ended after %.1f s: %s", get_number(event, "id"),
+           get_string(event, "view"), get_number(event, "duration"), get_string(event, "url"));
+}
+
+static void print_settings(JsonObject *event)
+{
+    (void)event;
+    fputs("the settings have changed", stdout);
+}
+
+static const struct {
+    const char *event;
+    void (*print)(JsonObject *event);
+} kinds[] = {
+    {"motion_started", print_started},    {"motion_ended", print_ended},
+    {"camera_state", print_state},        {"clip_ended", print_clip},
+    {"settings_changed", print_settings},
+};
 
 static void print_event(JsonObject *event)
 {
+    const char *camera = get_string(event, "camera"), *region = get_string(event, "region");
+    const char *name = get_string(event, "event");
+    size_t i = 0;
+
     print_time(event);
-    printf("%s/%s  ", get_string(event, "camera"), get_string(event, "region"));
-    if (strcmp(get_string(event, "event"), "motion_started") == 0) {
-        print_started(event);
-    } else {
-        print_ended(event);
-    }
+    if (*camera)
+        printf("%s%s%s  ", camera, *region ? "/" : "", region);
+    while (i < ARRAY_LENGTH(kinds) && strcmp(kinds[i].event, name) != 0)
+        i++;
+    if (i < ARRAY_LENGTH(kinds))
+        kinds[i].print(event);
+    else // of a newer edged
+        fputs(name, stdout);
     putchar('\n');
 }
 
-static int take_event(struct watch *watch, const char *json)
+static int take_event(void *context, const char *json)
 {
+    struct watch *watch = context;
     g_autoptr(JsonObject) event = NULL;
 
     if (client_parse(json, NULL, &event) < 0) {
         return error_set(&watch->error, -EPROTO,
                          "edged's event is no JSON object: are both of one version?");
     }
-    if (watch->json) {
+    if (watch->json)
         puts(json);
-    } else {
+    else
         print_event(event);
-    }
-    if (watch->programs) {
+    if (watch->programs)
         event_programs_take(watch->programs, event, json);
-    }
     return standard_output_flush() ? 0 : -EIO;
 }
 
@@ -378,26 +455,18 @@ static void end(struct watch *watch, int result)
     g_main_loop_quit(watch->loop);
 }
 
-static void disconnect(struct watch *watch)
-{
-    g_clear_handle_id(&watch->readable, g_source_remove);
-    g_clear_handle_id(&watch->first, g_source_remove);
-    g_clear_handle_id(&watch->silence, g_source_remove);
-    client_wire_free(TAKE(watch->wire));
-}
-
-static gboolean on_silence(gpointer data);
 static gboolean on_retry(gpointer data);
 
-static void heard(struct watch *watch)
+static void on_lost(void *context, int result, const char *how)
 {
-    g_clear_handle_id(&watch->silence, g_source_remove);
-    watch->silence = g_timeout_add_seconds(SILENCE_S, on_silence, watch);
-}
+    struct watch *watch = context;
 
-static void lose(struct watch *watch, const char *how)
-{
-    disconnect(watch);
+    if (result < 0) {
+        if (!watch->error.text[0])
+            error_set(&watch->error, result, "%s", how);
+        end(watch, result);
+        return;
+    }
     if (watch->reconnect_s == 0) {
         end(watch, error_set(&watch->error, -ETIMEDOUT, "%s", how));
         return;
@@ -407,109 +476,15 @@ static void lose(struct watch *watch, const char *how)
     watch->retry = g_timeout_add(RETRY_MS, on_retry, watch);
 }
 
-static gboolean on_silence(gpointer data)
-{
-    struct watch *watch = data;
-
-    watch->silence = 0;
-    lose(watch, "edged has been silent for 45 s");
-    return G_SOURCE_REMOVE;
-}
-
-static int take_line(struct watch *watch, const char *line)
-{
-    if (g_str_has_prefix(line, "id: ")) {
-        g_free(watch->last_id);
-        watch->last_id = g_strdup(line + strlen("id: "));
-    }
-    return g_str_has_prefix(line, "data: ") ? take_event(watch, line + strlen("data: "))
-                                            : 0; // its name, or a sign of life
-}
-
-static int take_lines(struct watch *watch)
-{
-    const char *line_end;
-
-    while ((line_end = memchr(watch->text->str, '\n', watch->text->len))) {
-        gssize length = line_end - watch->text->str;
-        g_autofree char *line = g_strndup(watch->text->str, length);
-
-        json_replace_controls(line);
-        int r = take_line(watch, line);
-        g_string_erase(watch->text, 0, length + 1);
-        if (r < 0) {
-            return r;
-        }
-    }
-    return watch->text->len <= LINE_MAX_BYTES
-               ? 0
-               : error_set(&watch->error, -EPROTO,
-                           "edged's event is a line of more than 1 MiB: is it edged?");
-}
-
-// Takes all that is there.
-static void read_events(struct watch *watch)
-{
-    char bytes[4096];
-    ssize_t count;
-
-    while ((count = client_wire_receive(watch->wire, bytes, sizeof bytes)) > 0) {
-        heard(watch);
-        g_string_append_len(watch->text, bytes, count);
-        int r = take_lines(watch);
-
-        if (r < 0) {
-            end(watch, r);
-            return;
-        }
-    }
-    if (count != -EAGAIN) {
-        lose(watch, "edged ended the stream");
-    }
-}
-
-static gboolean on_readable(gint fd, GIOCondition condition, gpointer watch)
-{
-    (void)fd, (void)condition;
-    read_events(watch);
-    return G_SOURCE_CONTINUE;
-}
-
-// What came with the head of the reply does not make the socket readable any more.
-static gboolean on_first(gpointer data)
-{
-    struct watch *watch = data;
-
-    watch->first = 0;
-    read_events(watch);
-    return G_SOURCE_REMOVE;
-}
-
-static int connect_to_edged(struct watch *watch, struct error *error)
-{
-    int r = client_open_stream(watch->client, watch->page, watch->last_id, error, &watch->wire);
-
-    if (r < 0) {
-        return r;
-    }
-    g_string_truncate(watch->text, 0);
-    watch->readable =
-        g_unix_fd_add(client_wire_stop_waiting(watch->wire), G_IO_IN, on_readable, watch);
-    watch->first = g_idle_add(on_first, watch);
-    heard(watch);
-    return 0;
-}
-
 static gboolean on_retry(gpointer data)
 {
     struct watch *watch = data;
     struct error error = {0};
-    int away_s, r = connect_to_edged(watch, &error);
+    int away_s, r = event_stream_connect(&watch->stream, &error);
 
     away_s = (int)((g_get_monotonic_time() - watch->lost_us) / G_USEC_PER_SEC);
-    if (r < 0 && r != -EINVAL && away_s < watch->reconnect_s) {
+    if (r < 0 && r != -EINVAL && away_s < watch->reconnect_s)
         return G_SOURCE_CONTINUE;
-    }
     watch->retry = 0;
     if (r == 0) {
         fputs("edgectl: edged is back\n", stderr);
@@ -544,26 +519,24 @@ static gboolean on_stop_signal(gpointer loop)
 
 static int run_loop(struct watch *watch)
 {
+    const struct event_stream_handler handler = {take_event, on_lost, watch};
     guint term, interrupt;
 
     watch->loop = g_main_loop_new(NULL, FALSE);
-    watch->text = g_string_new(NULL);
     watch->page = make_page(watch);
+    event_stream_init(&watch->stream, watch->client, watch->page, &handler);
     term = g_unix_signal_add(SIGTERM, on_stop_signal, watch->loop);
     interrupt = g_unix_signal_add(SIGINT, on_stop_signal, watch->loop);
-    watch->result = connect_to_edged(watch, &watch->error);
-    if (watch->result == 0) {
+    watch->result = event_stream_connect(&watch->stream, &watch->error);
+    if (watch->result == 0)
         g_main_loop_run(watch->loop);
-    }
-    disconnect(watch);
+    event_stream_finish(&watch->stream);
     g_clear_handle_id(&watch->retry, g_source_remove);
     event_programs_free(TAKE(watch->programs));
     g_source_remove(term);
     g_source_remove(interrupt);
     g_main_loop_unref(watch->loop);
-    g_string_free(watch->text, TRUE);
     g_free(watch->page);
-    g_free(watch->last_id);
     return watch->result;
 }
 
@@ -611,12 +584,10 @@ int ctl_watch(int argc, char **argv)
     const struct command_line line = {.command = "watch", .usage = usage, .options = options};
     int status;
 
-    if (!command_line_parse(&line, argc, argv, &status)) {
+    if (!command_line_parse(&line, argc, argv, &status))
         return status;
-    }
-    if (watch.command && !can_run(watch.command[0])) {
+    if (watch.command && !can_run(watch.command[0]))
         return 2;
-    }
     watch.programs = watch.command ? event_programs_new(watch.command, watch.exec_timeout_s) : NULL;
     return follow(&watch);
 }

@@ -45,7 +45,7 @@ static const struct file_kind {
     {".webm", MEDIUM_CLIP, NULL},         {".ts", MEDIUM_CLIP, NULL},
 };
 
-// What else GStreamer may be able to read, to become a picture or a clip.
+// Other files, which GStreamer may be able to read, to become a picture or a clip.
 static const struct file_kind other_picture = {"", MEDIUM_PICTURE, NULL};
 static const struct file_kind other_clip = {"", MEDIUM_CLIP, NULL};
 // Standard output, and standard input that begins so: a .pgm or .ppm.
@@ -64,13 +64,11 @@ static const struct file_kind *kind_of(const char *path)
 {
     const char *name = strrchr(path, '/'), *dot = strrchr(name ? name : path, '.');
 
-    if (whole_file_is_standard(path)) {
+    if (whole_file_is_standard(path))
         return &standard_pnm;
-    }
     for (size_t i = 0; dot && i < ARRAY_LENGTH(kinds); i++) {
-        if (strcasecmp(dot, kinds[i].extension) == 0) {
+        if (strcasecmp(dot, kinds[i].extension) == 0)
             return &kinds[i];
-        }
     }
     return NULL;
 }
@@ -82,18 +80,16 @@ static int check_previous(const struct file_job *job, struct error *error)
     const struct file_kind *kind = request->previous ? kind_of(request->previous) : NULL;
     bool clip = job->input_kind->medium == MEDIUM_CLIP;
 
-    if (!config_view_remembers(request->settings) || (clip && !request->previous)) {
+    if (!config_view_remembers(request->settings) || (clip && !request->previous))
         return 0;
-    }
     if (!request->previous) {
         return error_set(error, -EINVAL,
                          "%s: the %s view compares two pictures, name the one before with "
                          "--previous",
                          job->input_name, config_view_kind_name(request->settings->view));
     }
-    if (clip) {
+    if (clip)
         return error_set(error, -EINVAL, "--previous: each frame of a clip has one before it");
-    }
     if (kind && (kind->medium == MEDIUM_CLIP || kind == &standard_pnm)) {
         return error_set(error, -EINVAL, "--previous %s: allowed is a picture in a file",
                          request->previous);
@@ -128,9 +124,8 @@ static int check_kinds(struct file_job *job, struct error *error)
         (pread(fileno(job->held_input.stream), magic, 2, 0) < 2 || magic[0] != 'P')) {
         job->input_kind = NULL;
     }
-    if (!job->input_kind) {
+    if (!job->input_kind)
         job->input_kind = other_kind(job);
-    }
     if (job->input_kind->medium != MEDIUM_CLIP && job->output_kind->medium == MEDIUM_CLIP) {
         return error_set(error, -EINVAL,
                          "%s to %s: a picture makes no clip, allowed outputs are .pgm .ppm .png "
@@ -152,9 +147,8 @@ static int check_paths(const struct file_job *job, struct error *error)
 {
     struct stat input, output;
 
-    if (stat(job->input, &input) < 0) {
+    if (stat(job->input, &input) < 0)
         return error_set(error, -errno, "%s: %s", job->input_name, strerror(errno));
-    }
     if (!S_ISREG(input.st_mode) || input.st_size == 0) {
         return error_set(error, -EINVAL, "%s: %s", job->input_name,
                          S_ISREG(input.st_mode) ? "the file is empty" : "no regular file");
@@ -164,9 +158,8 @@ static int check_paths(const struct file_job *job, struct error *error)
             return error_set(error, -EINVAL, "%s: input and output are the same file",
                              job->input_name);
         }
-        if (!S_ISREG(output.st_mode)) {
+        if (!S_ISREG(output.st_mode))
             return error_set(error, -EINVAL, "%s: no regular file", job->request->output);
-        }
     }
     return 0;
 }
@@ -179,9 +172,8 @@ static int write_picture(const struct file_job *job, const struct frame *frame, 
     bool colour = strcasecmp(job->output_kind->extension, ".ppm") == 0 ||
                   (job->output_kind == &standard_pnm && !gray);
 
-    if (job->output_kind->medium == MEDIUM_PICTURE) {
+    if (job->output_kind->medium == MEDIUM_PICTURE)
         return media_write_picture(frame, job->output_kind->element, path, name, error);
-    }
     if (!gray && !colour) {
         return error_set(error, -EINVAL,
                          "%s: a colour picture does not fit a .pgm, allowed are .ppm .png .jpg",
@@ -201,15 +193,13 @@ static int read_picture(struct file_job *job, const char *path, const char *name
                 ? pnm_read(path, name, allocator, error, &frame)
                 : media_read_picture(path, name, allocator, error, &frame);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     r = gpu_session_flip_new(&job->session, job->request->flip, &frame->layout, error, &flip);
     r = r < 0 ? r : gpu_session_flip_run(&job->session, flip, error, &frame);
     flip_free(flip);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     *ret_frame = TAKE(frame);
     return 0;
 }
@@ -222,9 +212,8 @@ static int process_previous(struct file_job *job, struct view *view, const struc
     const char *path = job->request->previous;
     int r = read_picture(job, path, path, kind_of(path), error, &previous);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     if (!frame_layout_equal(&previous->layout, &input->layout)) {
         return error_set(error, -EINVAL, "%s is %ux%u %s, %s is %ux%u %s: both must be alike",
                          job->request->previous, previous->layout.width, previous->layout.height,
@@ -242,14 +231,12 @@ static int process_picture(struct file_job *job, struct error *error, struct fra
         .settings = job->request->settings, .output = VIEW_OUTPUT_EXACT, .frames = 1};
     int r = read_picture(job, job->input, job->input_name, job->input_kind, error, &input);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     setup.input = &input->layout;
     r = gpu_session_view_new(&job->session, &setup, error, &view);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     r = job->request->previous ? process_previous(job, view, input, error) : 0;
     if (r == 0) {
         r = gpu_session_view_run(&job->session, view, input, error, ret_output);
@@ -301,12 +288,10 @@ static int process_with(struct file_job *job, enum config_backend backend, const
 {
     int r = gpu_session_open(&job->session, backend, CONFIG_MEMORY_AUTO, error);
 
-    if (r < 0) {
+    if (r < 0)
         return error_prefix(error, r, "--backend %s", config_backend_name(backend));
-    }
-    if (is_surprise(job->session.refused)) {
+    if (is_surprise(job->session.refused))
         fprintf(stderr, "edgectl: %s, using the CPU\n", error->text);
-    }
     r = gpu_session_start_threads(&job->session, (unsigned)job->request->threads, error);
     r = r < 0 ? r : process_file(job, path, error);
     job->session.failed |= r == -ENOMEM && job->session.gpu;
@@ -402,9 +387,8 @@ static int add_setting(const char *text, void *result)
 {
     struct process_options *options = result;
 
-    if (options->setting_count == ARRAY_LENGTH(options->settings)) {
+    if (options->setting_count == ARRAY_LENGTH(options->settings))
         return -E2BIG;
-    }
     options->settings[options->setting_count++] = text;
     return 0;
 }
@@ -415,12 +399,10 @@ static int apply_setting(struct config_view *view, const char *setting, struct e
     _cleanup_(cleanup_free) char *key =
         equals ? strndup(setting, (size_t)(equals - setting)) : NULL;
 
-    if (!key) {
+    if (!key)
         return error_set(error, -EINVAL, "--set %s: expected KEY=VALUE", setting);
-    }
-    if (strcmp(key, "view") == 0) {
+    if (strcmp(key, "view") == 0)
         return error_set(error, -EINVAL, "--set %s: --view %s says it", setting, equals + 1);
-    }
     return config_view_set(view, key, equals + 1, error);
 }
 
@@ -429,9 +411,8 @@ static const char *view_word(const struct process_options *options)
 {
     bool custom = false;
 
-    for (size_t i = 0; i < options->setting_count; i++) {
+    for (size_t i = 0; i < options->setting_count; i++)
         custom = custom || strncmp(options->settings[i], "stages=", strlen("stages=")) == 0;
-    }
     return options->view ? options->view : custom ? "custom" : "edges";
 }
 
@@ -440,9 +421,8 @@ static int make_settings(const struct process_options *options, struct error *er
 {
     int r = config_view_new(view_word(options), error, ret_settings);
 
-    for (size_t i = 0; i < options->setting_count && r == 0; i++) {
+    for (size_t i = 0; i < options->setting_count && r == 0; i++)
         r = apply_setting(*ret_settings, options->settings[i], error);
-    }
     if (r == 0 && (*ret_settings)->view == CONFIG_VIEW_CUSTOM &&
         (*ret_settings)->stages.count == 0) {
         r = error_set(error, -EINVAL,
@@ -459,9 +439,8 @@ static int check_mask(const struct config_view *settings, struct error *error)
     const char *key = NULL;
     int r = config_view_check_mask(settings, error, &key);
 
-    if (r < 0) {
+    if (r < 0)
         return error_prefix(error, r, "%s", key);
-    }
     if (*settings->mask) {
         r = mask_file_read(NULL, settings->mask, error, &picture);
         r = r < 0 ? error_prefix(error, r, "mask") : 0;
@@ -497,9 +476,8 @@ static int run(struct process_options *options, const char *input, const char *o
         options->request.settings = settings;
         status = process_files(&options->request, &error) < 0;
     }
-    if (status != 0) {
+    if (status != 0)
         fprintf(stderr, "edgectl: %s\n", error.text);
-    }
     config_view_free(settings);
     return status;
 }

@@ -34,9 +34,15 @@ struct clip_writer {
 
 static int encoder_launch(int bitrate_kbps, struct error *error, char **ret_launch)
 {
-    g_autoptr(GstElementFactory) x264 = NULL, openh264 = NULL;
+    g_autoptr(GstElementFactory) x264 = NULL, openh264 = NULL, parser = NULL;
 
     gst_init(NULL, NULL);
+    parser = gst_element_factory_find("h264parse");
+    if (!parser) {
+        return error_set(error, -ENOTSUP,
+                         "h264parse is not installed, which clips need: gstreamer1.0-plugins-bad "
+                         "has it");
+    }
     x264 = gst_element_factory_find("x264enc");
     openh264 = gst_element_factory_find("openh264enc");
     if (x264) {
@@ -107,9 +113,8 @@ static int clip_writer_new(const struct clip_writer_settings *settings, struct e
                          settings->name, settings->layout->width, settings->layout->height);
     }
     r = encoder_launch(settings->bitrate_kbps, error, &encoder);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     colorimetry = gstreamer_caps_colorimetry(settings->layout);
     launch = g_strdup_printf("appsrc name=source format=time ! videoconvert "
                              "! video/x-raw,format=(string){NV12,I420},colorimetry=%s ! %s "
@@ -117,9 +122,8 @@ static int clip_writer_new(const struct clip_writer_settings *settings, struct e
                              "! h264parse name=parser ! %s ! filesink name=output async=false",
                              colorimetry, encoder, settings->muxer);
     r = media_pipeline_new(launch, error, &pipeline);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     writer = g_new0(struct clip_writer, 1);
     writer->pipeline = pipeline;
     writer->name = settings->name;
@@ -154,12 +158,10 @@ static int wait_for_room(struct clip_writer *writer, struct error *error)
         g_autoptr(GstMessage) message = gst_bus_timed_pop_filtered(
             bus, room ? 0 : GST_CLOCK_TIME_NONE, GST_MESSAGE_APPLICATION | GST_MESSAGE_ERROR);
 
-        if (message && GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
+        if (message && GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR)
             return media_failure(message, writer->name, error);
-        }
-        if (room && !message) {
+        if (room && !message)
             return 0;
-        }
     }
 }
 
@@ -225,9 +227,8 @@ static int reading_begin(struct reading *reading, enum view_output output, struc
     facts = clip_reader_facts(reading->reader);
     reading->layout = facts->layout;
     r = gpu_session_flip_new(clip->session, clip->flip, &reading->layout, error, &reading->flip);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     const struct view_setup setup = {.settings = clip->settings,
                                      .input = reading->flip ? flip_layout(reading->flip)
                                                             : &reading->layout,
@@ -255,17 +256,15 @@ static int reading_next(struct reading *reading, struct error *error, struct fra
     _cleanup_(cleanup_frame) struct frame *frame = NULL;
     int r = clip_reader_next(reading->reader, error, &frame);
 
-    if (r <= 0) {
+    if (r <= 0)
         return r;
-    }
     if (!frame_layout_equal(&frame->layout, &reading->layout)) {
         return error_set(error, -EINVAL,
                          "%s: its colours change after %.1f s, allowed are clips of one format",
                          reading->clip->input_name, (double)frame->pts_ns / (double)NS_PER_S);
     }
-    if (reading->progress.steps > 0) {
+    if (reading->progress.steps > 0)
         progress_reach(&reading->progress, (size_t)(frame->pts_ns / NS_PER_MS));
-    }
     *ret_frame = TAKE(frame);
     return 1;
 }
@@ -277,9 +276,8 @@ static int compute(struct reading *reading, struct frame **frame, struct error *
     struct gpu_session *session = reading->clip->session;
     int r = gpu_session_flip_run(session, reading->flip, error, frame);
 
-    if (r == 0) {
+    if (r == 0)
         r = gpu_session_view_run(session, reading->view, *frame, error, ret_output);
-    }
     return r < 0 ? error_prefix(error, r, "the view failed") : 0;
 }
 
@@ -328,9 +326,8 @@ int process_clip_to_clip(const struct process_clip *clip, const char *muxer, con
         say_what_is_cut(name, settings.layout);
         r = clip_writer_new(&settings, error, &writer);
     }
-    if (r == 0) {
+    if (r == 0)
         r = write_all(&reading, writer, error);
-    }
     clip_writer_free(writer);
     reading_end(&reading);
     return r;

@@ -16,9 +16,8 @@ static const int endings[] = {SIGHUP, SIGINT, SIGTERM};
 
 static void handle_signal(int number)
 {
-    if (unfinished) {
+    if (unfinished)
         unlink(unfinished);
-    }
     _exit(128 + number);
 }
 
@@ -29,9 +28,8 @@ static void handle_unless_ignored(int number)
     const struct sigaction action = {.sa_handler = handle_signal};
     struct sigaction before;
 
-    if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(number, &action, NULL);
-    }
 }
 
 // mkstemp() with signals blocked, so that none comes before the file is noted as one to remove.
@@ -41,16 +39,14 @@ static int make_unfinished(char *temporary)
     int fd;
 
     sigemptyset(&signals);
-    for (size_t i = 0; i < ARRAY_LENGTH(endings); i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(endings); i++)
         sigaddset(&signals, endings[i]);
-    }
     pthread_sigmask(SIG_BLOCK, &signals, &before);
     fd = mkstemp(temporary);
     if (fd >= 0) {
         unfinished = temporary;
-        for (size_t i = 0; i < ARRAY_LENGTH(endings); i++) {
+        for (size_t i = 0; i < ARRAY_LENGTH(endings); i++)
             handle_unless_ignored(endings[i]);
-        }
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return fd;
@@ -64,9 +60,8 @@ static int64_t copy(FILE *from, FILE *to)
     size_t length;
 
     while ((length = fread(buffer, 1, sizeof buffer, from)) > 0) {
-        if (fwrite(buffer, 1, length, to) < length) {
+        if (fwrite(buffer, 1, length, to) < length)
             return -errno;
-        }
         total += (int64_t)length;
     }
     return ferror(from) || fflush(to) != 0 ? -errno : total;
@@ -82,9 +77,8 @@ static int make_in_memory(struct error *error, struct whole_file *file)
     _cleanup_(cleanup_close) int fd = memfd_create("edgectl", MFD_CLOEXEC);
 
     file->stream = fd < 0 ? NULL : fdopen(fd, "r+");
-    if (!file->stream) {
+    if (!file->stream)
         return error_set(error, -errno, "no file in memory: %s", strerror(errno));
-    }
     file->path = g_strdup_printf("/proc/self/fd/%d", TAKE_FD(fd));
     return 0;
 }
@@ -97,14 +91,12 @@ int whole_file_new(const char *target, struct error *error, struct whole_file *r
     int fd;
 
     umask(mask);
-    if (whole_file_is_standard(target)) {
+    if (whole_file_is_standard(target))
         return make_in_memory(error, ret_file);
-    }
     ret_file->path = g_strdup_printf("%.*s.%s.XXXXXX", folder, target, target + folder);
     fd = make_unfinished(ret_file->path);
-    if (fd < 0) {
+    if (fd < 0)
         return error_set(error, -errno, "%s: cannot write there: %s", target, strerror(errno));
-    }
     fchmod(fd, 0666 & ~mask);
     close(fd);
     return 0;
@@ -119,9 +111,8 @@ int whole_file_publish(struct whole_file *file, const char *target, struct error
                    ? error_set(error, (int)length, "standard output: %s", strerror((int)-length))
                    : 0;
     }
-    if (rename(file->path, target) < 0) {
+    if (rename(file->path, target) < 0)
         return error_set(error, -errno, "%s: cannot write there: %s", target, strerror(errno));
-    }
     unfinished = NULL;
     return 0;
 }

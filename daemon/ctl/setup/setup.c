@@ -1,11 +1,12 @@
 // `edgectl setup`: from nothing to a stream that another machine can watch.
 #include "config/users.h"
+#include "daemon/client/client.h"
 #include "daemon/common/host_address.h"
 #include "daemon/common/standard_output.h"
 #include "daemon/ctl/arguments.h"
-#include "daemon/ctl/client.h"
 #include "daemon/ctl/commands.h"
 #include "daemon/ctl/setup/setup_config.h"
+#include "daemon/ctl/setup/setup_mend.h"
 #include "daemon/ctl/setup/setup_questions.h"
 #include "daemon/ctl/setup/setup_service.h"
 #include "daemon/ctl/users/users_edit.h"
@@ -20,21 +21,26 @@
 
 static const char usage[] =
     "Usage: edgectl setup [--camera NAME] [--device PATH|URL] [--view KIND] [--user NAME]\n"
-    "                     [--address ADDRESS] [--storage PATH] [--tls]\n"
-    "                     [--force] [--config FILE]\n"
+    "                     [--address ADDRESS] [--tls] [--page] [--record MODE]\n"
+    "                     [--storage PATH] [--broker HOST] [--force] [--config FILE]\n"
     "From nothing to a stream: writes the configuration and a user with a password, has systemd\n"
     "start edged again where it runs, and prints the URL. On a terminal it asks for what is not\n"
     "given; elsewhere that stays as it is, and the password is a line of standard input.\n"
     "\n"
     "  --camera NAME      the name of the first camera\n"
-    "  --device PATH      its device, or the rtsp:// URL of an IP camera; auto: the first USB\n"
-    "                     camera that works, else a moving pattern\n"
+    "  --device PATH      its device, or the rtsp:// URL of an IP camera; auto: a Jetson's\n"
+    "                     CSI camera, else the first V4L2 camera that works, else a moving "
+    "pattern\n"
     "  --view KIND        what it shows first: edges, canny, motion, ...; other views stay\n"
     "  --user NAME        who may watch, or gets another password\n"
     "  --address ADDRESS  where to listen; without it on every address once there is a user\n"
+    "  --page             edged's page for browsers of other machines, too: https://, at port "
+    "9854\n"
+    "  --record MODE      clips to keep: off, events (of motion) or always\n"
     "  --storage PATH     the folder for clips, where the service may write then\n"
+    "  --broker HOST      the broker of MQTT that edged-mqtt connects to; none: none\n"
     "  --tls              encrypted as well: rtsps://, at port 8322 if the file has no other\n"
-    "  --force            without asking; FILE.bak keeps what was there, as always\n"
+    "  --force            without asking; FILE.bak is the file as it was, as always\n"
     "  --config FILE      in the place of " CONFIG_DEFAULT_PATH ", which the service\n"
     "                     has\n";
 
@@ -46,6 +52,10 @@ static void answers_finish(struct setup_answers *answers)
     free(answers->user);
     free(answers->address);
     free(answers->storage);
+    free(answers->record);
+    free(answers->broker);
+    free(answers->broker_user);
+    password_clear(&answers->broker_password);
     password_clear(&answers->password);
     password_clear(&answers->login);
 }
@@ -54,38 +64,41 @@ static void answers_finish(struct setup_answers *answers)
 static bool parse_options(int argc, char **argv, struct setup_answers *answers, int *ret_status)
 {
     const char *camera = NULL, *device = NULL, *view = NULL, *user = NULL, *address = NULL,
-               *storage = NULL;
+               *storage = NULL, *record = NULL, *broker = NULL;
     const struct command_option options[] = {{"camera", .text = &camera},
                                              {"device", .text = &device},
                                              {"view", .text = &view},
                                              {"user", .text = &user},
                                              {"address", .text = &address},
                                              {"storage", .text = &storage},
+                                             {"record", .text = &record},
+                                             {"broker", .text = &broker},
+                                             {"page", .flag = &answers->page},
                                              {"tls", .flag = &answers->tls},
                                              {"force", .flag = &answers->force},
                                              {"config", .text = &answers->config_path},
                                              {0}};
     const struct command_line line = {.command = "setup", .usage = usage, .options = options};
 
-    if (!command_line_parse(&line, argc, argv, ret_status)) {
+    if (!command_line_parse(&line, argc, argv, ret_status))
         return false;
-    }
     answers->camera = g_strdup(camera);
     answers->device = g_strdup(device);
     answers->view = g_strdup(view);
     answers->user = g_strdup(user);
     answers->address = g_strdup(address);
     answers->storage = g_strdup(storage);
+    answers->record = g_strdup(record);
+    answers->broker = g_strdup(broker);
     return true;
 }
 
-// Whoever makes a user wants to watch over the network: without another address, listens on all of
+// A new user wants to watch over the network: without another address, edged listens on all of
 // them.
 static void choose_address(const struct setup_config *config, struct setup_answers *answers)
 {
-    if (!answers->address && answers->user && config_is_loopback(config->old->rtsp.address)) {
+    if (!answers->address && answers->user && config_is_loopback(config->old->rtsp.address))
         answers->address = g_strdup("0.0.0.0");
-    }
 }
 
 static int put_user(const struct setup_config *config, const struct setup_answers *answers,
@@ -96,9 +109,8 @@ static int put_user(const struct setup_config *config, const struct setup_answer
     int r =
         users_edit_role(USERS_PASSWORDS, config->wanted->rtsp.users, answers->user, error, &role);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     user_init(&user, answers->user, role, answers->password.text);
     r = users_edit_put(USERS_PASSWORDS, config->wanted->rtsp.users, &user, error);
     explicit_bzero(&user, sizeof user);
@@ -111,9 +123,8 @@ static int confirm(const struct setup_config *config, const struct setup_answers
 {
     char question[512];
 
-    if (answers->force || (!answers->on_terminal && !config->is_somebodys)) {
+    if (answers->force || (!answers->on_terminal && !config->is_somebodys))
         return 0;
-    }
     snprintf(question, sizeof question, "Write that to %s", config->file.path);
     if (answers->on_terminal) {
         return setup_questions_confirm(question)
@@ -121,8 +132,8 @@ static int confirm(const struct setup_config *config, const struct setup_answers
                    : error_set(error, -ECANCELED, "nothing is written");
     }
     return error_set(error, -EEXIST,
-                     "%s has settings of its own: --force changes it, and keeps %s.bak",
-                     config->file.path, config->file.path);
+                     "%s has settings of its own: --force changes it, and keeps it as %s",
+                     config->file.path, config->kept_path);
 }
 
 // Before the password is asked for: what edged would refuse is told without it.
@@ -149,17 +160,19 @@ static int write_all(struct setup_config *config, struct setup_answers *answers,
     bool changes = setup_config_print_changes(config);
     int r = changes ? confirm(config, answers, error) : 0;
 
-    if (r == 0 && answers->login.text[0]) {
+    if (r == 0 && answers->login.text[0])
         r = write_login(config, answers, error);
-    }
-    if (r == 0 && answers->storage) {
+    if (r == 0 && answers->storage)
         r = setup_service_place_storage(answers->storage, error);
+    if (r == 0 && answers->broker_password.text[0]) {
+        r = setup_service_place_password(config->wanted->mqtt.password_file,
+                                         answers->broker_password.text, error);
     }
     r = r < 0 || !answers->user ? r : put_user(config, answers, error);
     r = r < 0 || !changes ? r : setup_config_write(config, error);
     if (r == 0 && changes && config->file.content) {
-        printf("\n%s is written anew. %s.bak has what it had before, with its comments.\n",
-               config->file.path, config->file.path);
+        printf("\n%s is changed. %s is the file as it was before.\n", config->file.path,
+               config->kept_path);
     }
     return r;
 }
@@ -176,8 +189,11 @@ static int put_back(const struct setup_config *config, bool ran, struct error *e
         return error_set(error, -EIO, "%s; %s is as it was, and edged runs with it again", why.text,
                          config->file.path);
     }
-    return error_set(error, -EIO, "%s; %s is %s", why.text, config->file.path,
-                     r < 0 ? "not as it was: FILE.bak has what it had" : "as it was");
+    if (r < 0) {
+        return error_set(error, -EIO, "%s; %s is changed, %s is the file as it was", why.text,
+                         config->file.path, config->kept_path);
+    }
+    return error_set(error, -EIO, "%s; %s is as it was", why.text, config->file.path);
 }
 
 static int start_service(const struct setup_config *config, const struct setup_answers *answers,
@@ -188,15 +204,12 @@ static int start_service(const struct setup_config *config, const struct setup_a
         config->wanted->rtsp.plain ? config->wanted->rtsp.port : config->wanted->rtsp.tls_port;
     int r = setup_service_place_socket(config->wanted->rtsp.address, port, error);
 
-    if (r == 0 && runs) {
+    if (r == 0 && runs)
         r = setup_service_start(false, error);
-    }
-    if (r < 0 || runs) {
+    if (r < 0 || runs)
         return r < 0 ? put_back(config, runs, error) : 0;
-    }
-    if (answers->on_terminal && setup_questions_confirm("Start edged, now and with the system")) {
+    if (answers->on_terminal && setup_questions_confirm("Start edged, now and with the system"))
         return setup_service_start(true, error);
-    }
     puts("Start it with `systemctl enable --now edged`.");
     return 0;
 }
@@ -209,11 +222,64 @@ static int start(const struct setup_config *config, const struct setup_answers *
         printf("Start it with `edged --config %s`.\n", answers->config_path);
         return 0;
     }
-    if (setup_service_exists()) {
-        return start_service(config, answers, error);
+    if (!setup_service_exists()) {
+        puts("Start it with `edged`.");
+        return 0;
     }
-    puts("Start it with `edged`.");
-    return 0;
+    int r = start_service(config, answers, error);
+
+    return r == 0 && answers->broker && *answers->broker ? setup_service_start_broker(error) : r;
+}
+
+// How long a camera may take to deliver its first picture.
+#define CAMERA_WAIT_US (15 * G_USEC_PER_SEC)
+
+// The first camera in the status of the running edged; NULL: there is none, or no edged that
+// answers. *ret_status is for the caller to json_object_unref().
+static JsonObject *read_camera(const struct config *config, JsonObject **ret_status)
+{
+    struct error ignored;
+    JsonArray *cameras;
+
+    if (client_get_status(config->control.socket, &ignored, ret_status) < 0)
+        return NULL;
+    cameras = json_object_get_array_member(*ret_status, "cameras");
+    return cameras && json_array_get_length(cameras) > 0 ? json_array_get_object_element(cameras, 0)
+                                                         : NULL;
+}
+
+// Says what the camera delivers, or why it delivers nothing, as soon as the service that was
+// started tells.
+static void print_camera(const struct config *config)
+{
+    gint64 end = g_get_monotonic_time() + CAMERA_WAIT_US;
+    bool live = false;
+
+    printf("\nWaiting for a picture of the camera %s ...\n", config->cameras[0].name);
+    standard_output_flush();
+    while (!live && g_get_monotonic_time() < end) {
+        g_autoptr(JsonObject) status = NULL;
+        JsonObject *camera = read_camera(config, &status);
+
+        live = camera && strcmp(get_string(camera, "state"), "live") == 0 &&
+               get_number(camera, "fps") > 0;
+        if (live) {
+            printf("The camera delivers %.0fx%.0f at %.3g frames a second.\n",
+                   get_number(camera, "width"), get_number(camera, "height"),
+                   get_number(camera, "fps"));
+        } else {
+            g_usleep(G_USEC_PER_SEC / 5);
+        }
+    }
+    if (!live) {
+        g_autoptr(JsonObject) status = NULL;
+        JsonObject *camera = read_camera(config, &status);
+        const char *error = camera ? get_string(camera, "error") : "edged does not answer";
+
+        printf("The camera delivers no picture yet: %s. Viewers see NO SIGNAL until it does; "
+               "`edgectl doctor` looks for the cause.\n",
+               *error ? error : "it has not answered");
+    }
 }
 
 static bool is_any(const char *address)
@@ -226,12 +292,10 @@ static char *choose_host(const char *address)
 {
     char found[INET6_ADDRSTRLEN];
 
-    if (strcmp(address, "localhost") == 0) {
+    if (strcmp(address, "localhost") == 0)
         return g_strdup("127.0.0.1");
-    }
-    if (!is_any(address)) {
+    if (!is_any(address))
         return g_strdup(address);
-    }
     return g_strdup(host_address_find(strchr(address, ':') ? AF_UNSPEC : AF_INET, found) < 0
                         ? "THIS-MACHINE"
                         : found);
@@ -271,11 +335,10 @@ static void print_encrypted(const struct config *config, const char *host)
                                   ? get_object(status, "certificate")
                                   : NULL;
 
-    if (config->rtsp.plain) {
+    if (config->rtsp.plain)
         printf("Encrypted:\n\n  %s\n\n", url);
-    }
     if (certificate) {
-        printf("The certificate that players may show:\n\n  %s\n\n",
+        printf("Fingerprint of edged's certificate, if a player asks:\n\n  %s\n\n",
                get_string(certificate, "fingerprint"));
     } else {
         puts("`edgectl status` shows the certificate's fingerprint.\n");
@@ -293,9 +356,8 @@ static void print_player(const char *url)
         return;
     }
     printf("  ffplay -rtsp_transport tcp %s\n", url);
-    if (!ffplay) {
+    if (!ffplay)
         puts("\nffplay is not installed here: `sudo apt install ffmpeg`.");
-    }
 }
 
 static void print_report(const struct config *config, const char *user)
@@ -309,9 +371,8 @@ static void print_report(const struct config *config, const char *user)
     }
     printf("\nOn any machine that reaches this one:\n\n  %s\n\n", url);
     print_qr_code(url);
-    if (config->rtsp.tls_port) {
+    if (config->rtsp.tls_port)
         print_encrypted(config, host);
-    }
     if (user) {
         g_autofree char *login = g_strdup_printf("%s:PASSWORD@", user);
         g_autofree char *whole = make_url(config, host, login, !config->rtsp.plain);
@@ -322,18 +383,69 @@ static void print_report(const struct config *config, const char *user)
     }
 }
 
+static void print_page(const struct config *config)
+{
+    g_autofree char *host = choose_host(config->http.address);
+
+    if (config->http.port == 0 || config_is_loopback(config->http.address))
+        return;
+    printf(strchr(host, ':') ? "\nIn a browser:\n\n  %s://[%s]:%d\n"
+                             : "\nIn a browser:\n\n  %s://%s:%d\n",
+           config->http.tls ? "https" : "http", host, config->http.port);
+    if (config->http.tls && !config->rtsp.certificate[0])
+        puts("\nIt warns of edged's own certificate once.");
+}
+
+// Writes what is mended of a file in which the user keeps other mistakes. Always an error, which
+// says how to go on.
+static int write_mended(const struct setup_config *config, struct error *error)
+{
+    const struct replaced_file *file = &config->file;
+    g_autofree char *question = g_strdup_printf("Write that to %s", file->path);
+    int r;
+
+    if (*config->mends) {
+        printf("\nChanges of %s:\n%s", file->path, config->mends);
+        if (!setup_questions_confirm(question))
+            return error_set(error, -ECANCELED, "nothing is written");
+        r = setup_config_write_mended(config, error);
+        if (r < 0)
+            return r;
+        printf("\n%s is changed. %s is the file as it was before.\n", file->path,
+               config->kept_path);
+    }
+    return error_set(error, -EINVAL,
+                     "edged does not start with %s before you correct what you have kept; then run "
+                     "`edgectl setup` again",
+                     file->path);
+}
+
+// Loads the configuration; on a terminal, offers to mend its mistakes first.
+static int load(struct setup_answers *answers, struct setup_config *config, struct error *error)
+{
+    const struct replaced_file *file = &config->file;
+    bool is_whole = true;
+    int r = setup_config_read(answers, error, config);
+
+    if (r == 0 && answers->on_terminal && !answers->force && file->content) {
+        r = setup_mend(file->content, file->path, error, &config->mended, &config->mends,
+                       &is_whole);
+    }
+    if (r == 0 && !is_whole)
+        return write_mended(config, error);
+    return r < 0 ? r : setup_config_load(config, answers, error);
+}
+
 static int run(struct setup_answers *answers, struct setup_config *config, struct error *error)
 {
-    int r = setup_config_load(answers, error, config);
+    int r = load(answers, config, error);
 
     r = r < 0 ? r : setup_questions_check(config, answers, error);
-    if (r == 0 && answers->on_terminal) {
+    if (r == 0 && answers->on_terminal)
         r = setup_questions_ask(config, answers, error);
-    }
     r = r < 0 ? r : apply(config, answers, error);
-    if (r == 0 && answers->user) {
+    if (r == 0 && answers->user)
         r = password_ask(answers->user, error, &answers->password);
-    }
     r = r < 0 ? r : write_all(config, answers, error);
     return r < 0 ? r : start(config, answers, error);
 }
@@ -349,7 +461,10 @@ int ctl_setup(int argc, char **argv)
     if (parse_options(argc, argv, &answers, &status)) {
         r = run(&answers, &config, &error);
         if (r == 0) {
+            if (strcmp(answers.config_path, CONFIG_DEFAULT_PATH) == 0 && setup_service_runs())
+                print_camera(config.wanted);
             print_report(config.wanted, answers.user);
+            print_page(config.wanted);
         } else {
             fprintf(stderr, "edgectl: %s\n", error.text);
             status = 1;

@@ -1,6 +1,9 @@
 #include "daemon/ctl/setup/setup_config.h"
 
 #include "config/diff.h"
+#include "config/problems.h"
+#include "config/schema/schema_value.h"
+#include "daemon/ctl/setup/setup_edit.h"
 #include "daemon/ctl/users/users_edit.h"
 
 #include <errno.h>
@@ -16,9 +19,8 @@
 
 static void cleanup_view(struct config_view **view)
 {
-    if (*view) {
+    if (*view)
         config_view_free(*view);
-    }
 }
 
 // Whether two configurations say the same; not without memory.
@@ -36,37 +38,52 @@ static int check_folder(const char *path, struct error *error)
     _cleanup_(cleanup_free) char *real = realpath(path, NULL);
     g_autofree char *folder = g_path_get_dirname(real ? real : path);
 
-    if (g_mkdir_with_parents(folder, 0755) == 0 && access(folder, W_OK) == 0) {
+    if (g_mkdir_with_parents(folder, 0755) == 0 && access(folder, W_OK) == 0)
         return 0;
-    }
     return error_set(error, -errno, "cannot write to %s: %s%s", folder, strerror(errno),
                      errno == EACCES ? "; run it with sudo" : "");
 }
 
-// Loads what the file has. Without one, or with `force` where it has mistakes, these are the
-// defaults.
-static int load(struct setup_config *config, bool force, struct error *error)
+// Without a file, or with `force` where it has mistakes, these are the defaults.
+int setup_config_load(struct setup_config *config, const struct setup_answers *answers,
+                      struct error *error)
 {
     _cleanup_(cleanup_config) struct config *defaults = NULL;
-    bool there = config->file.content;
+    bool there = config->file.content, force = answers->force;
     int r = config_parse("", "built-in defaults", stderr, &defaults);
 
     if (r == 0 && there) {
-        r = config_load(config->file.path, stderr, &config->old);
+        r = config->mended
+                ? config_check_content(config->mended, config->file.path, NULL, &config->old)
+                : config_load(config->file.path, stderr, &config->old);
         // The installed file has no mistake, and no setting that is not the default.
         config->is_somebodys = r < 0 || !is_equal(config->old, defaults);
     }
     if (r < 0 && !(there && force)) {
-        return error_set(error, r, "%s has mistakes: correct them, or --force to begin anew",
-                         config->file.path);
+        return error_set(
+            error, r,
+            "%s has mistakes: correct them, or run this on a terminal, where it offers "
+            "to mend them; --force begins anew",
+            config->file.path);
     }
-    if (!config->old) {
+    if (!config->old)
         config->old = TAKE(defaults);
-    }
     return 0;
 }
 
-int setup_config_load(const struct setup_answers *answers, struct error *error,
+// The first of PATH.bak, PATH.bak.1 and so on that is not there: a copy is never overwritten.
+static char *choose_kept_path(const char *path)
+{
+    char *kept = g_strconcat(path, ".bak", NULL);
+
+    for (unsigned i = 1; g_file_test(kept, G_FILE_TEST_EXISTS | G_FILE_TEST_IS_SYMLINK); i++) {
+        g_free(kept);
+        kept = g_strdup_printf("%s.bak.%u", path, i);
+    }
+    return kept;
+}
+
+int setup_config_read(const struct setup_answers *answers, struct error *error,
                       struct setup_config *ret_config)
 {
     struct setup_config config = {0};
@@ -74,11 +91,9 @@ int setup_config_load(const struct setup_answers *answers, struct error *error,
     int r = check_folder(answers->config_path, error);
 
     r = r < 0 ? r : replaced_file_read(answers->config_path, error, &config.file);
-    r = r < 0 ? r : load(&config, answers->force, error);
-    if (r < 0) {
-        setup_config_finish(&config);
+    if (r < 0)
         return r;
-    }
+    config.kept_path = choose_kept_path(config.file.path);
     config.users_path = users_edit_default_path(USERS_PASSWORDS, config.file.path, &named);
     *ret_config = config;
     return 0;
@@ -90,12 +105,15 @@ void setup_config_finish(struct setup_config *config)
     config_free(config->wanted);
     free(config->new_text);
     free(config->users_path);
+    g_free(config->kept_path);
+    g_free(config->mended);
+    g_free(config->mends);
     replaced_file_finish(&config->file);
 }
 
 bool setup_config_has_users(const struct setup_config *config)
 {
-    _cleanup_(cleanup_free) char *path = users_path(USERS_PASSWORDS, config->old);
+    _cleanup_(cleanup_free) char *path = users_path(USERS_PASSWORDS, config->old, NULL);
 
     return path != NULL;
 }
@@ -140,12 +158,10 @@ static int apply_view(struct config_camera *camera, const char *kind, struct err
     size_t i = 0;
     int r = config_view_new(kind, error, &made);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
-    while (i < camera->view_count && camera->views[i].view != made->view) {
+    while (i < camera->view_count && camera->views[i].view != made->view)
         i++;
-    }
     if (i == camera->view_count) {
         name_view(camera, made);
         camera->views = g_renew(struct config_view, camera->views, camera->view_count + 1);
@@ -173,10 +189,79 @@ static void apply_device(struct config_camera *camera, const char *device)
     }
 }
 
+static const char *const modes[] = {"off", "events", "always"};
+
+int setup_config_read_mode(const char *word, struct error *error, enum config_record_mode *ret_mode)
+{
+    for (size_t i = 0; i < ARRAY_LENGTH(modes); i++) {
+        if (strcmp(word, modes[i]) == 0) {
+            *ret_mode = (enum config_record_mode)i;
+            return 0;
+        }
+    }
+    return error_set(error, -EINVAL, "record: got \"%s\", allowed: off, events or always", word);
+}
+
+const char *setup_config_mode_name(const struct setup_config *config)
+{
+    return modes[config->old->cameras[0].record.mode];
+}
+
+// A camera that records events without a region of its own gets one, the whole picture.
+static int apply_record(struct config_camera *camera, const char *mode, struct error *error)
+{
+    struct config_region *region;
+    int r = setup_config_read_mode(mode, error, &camera->record.mode);
+
+    if (r < 0 || camera->record.mode != CONFIG_RECORD_EVENTS || camera->region_count > 0)
+        return r;
+    region = calloc(1, sizeof *region);
+    r = region ? schema_set_defaults(&schema_region, region) : -ENOMEM;
+    if (r < 0) {
+        free(region);
+        return error_set(error, r, "%s", strerror(-r));
+    }
+    set_string(&region->name, "picture");
+    free(camera->regions);
+    camera->regions = region;
+    camera->region_count = 1;
+    return 0;
+}
+
+// For other machines only inside TLS: browsers give pages without it neither their decoders nor a
+// safe login.
+static void apply_page(struct config *wanted)
+{
+    set_string(&wanted->http.address, wanted->rtsp.address);
+    wanted->http.tls = true;
+}
+
+char *setup_config_broker_path(const struct setup_config *config)
+{
+    g_autofree char *folder = g_path_get_dirname(config->file.path);
+    g_autofree char *whole = g_canonicalize_filename(folder, NULL);
+
+    return g_build_filename(whole, "mqtt.password", NULL);
+}
+
+static void apply_broker(const struct setup_config *config, const struct setup_answers *answers,
+                         struct config *wanted)
+{
+    g_autofree char *path = setup_config_broker_path(config);
+
+    set_string(&wanted->mqtt.broker, answers->broker);
+    set_string(&wanted->mqtt.user, answers->broker_user ? answers->broker_user : "");
+    set_string(&wanted->mqtt.password_file, answers->broker_password.text[0] ? path : "");
+    wanted->mqtt.tls = answers->broker_tls;
+    if (!answers->broker_tls)
+        set_string(&wanted->mqtt.ca, "");
+}
+
 static int apply(const struct setup_config *config, const struct setup_answers *answers,
                  struct config *wanted, struct error *error)
 {
     struct config_camera *camera = &wanted->cameras[0];
+    int r;
 
     set_string(&wanted->rtsp.address, answers->address);
     set_string(&wanted->storage.path, answers->storage);
@@ -190,44 +275,30 @@ static int apply(const struct setup_config *config, const struct setup_answers *
         set_string(&wanted->rtsp.users, config->users_path);
         wanted->rtsp.auth = CONFIG_AUTH_UNSET;
     }
-    if (answers->tls && wanted->rtsp.tls_port == 0) {
+    if (answers->tls && wanted->rtsp.tls_port == 0)
         wanted->rtsp.tls_port = TLS_PORT;
-    }
-    return answers->view ? apply_view(camera, answers->view, error) : 0;
+    if (answers->page)
+        apply_page(wanted);
+    if (answers->broker && strcmp(answers->broker, config->old->mqtt.broker) != 0)
+        apply_broker(config, answers, wanted);
+    r = answers->record ? apply_record(camera, answers->record, error) : 0;
+    return r < 0 || !answers->view ? r : apply_view(camera, answers->view, error);
 }
 
-// The first error among the lines of `problems`, without its file and line: those are of a text
-// that is not written yet.
-static void set_first_problem(const char *problems, struct error *error)
-{
-    const char *mark = strstr(problems, ": error: ");
-    const char *text = mark ? mark + strlen(": error: ") : "edged would refuse it";
-
-    error_set(error, -EINVAL, "%.*s", (int)strcspn(text, "\n"), text);
-}
-
-// Formats `wanted` and parses that as edged would in the file `path`.
+// Formats `wanted` and parses that as edged would in the file `path`. An error names the key, but
+// no line: those are of a text that is not written yet.
 static int check(const char *path, const struct config *wanted, struct error *error,
                  char **ret_keys, struct config **ret_checked)
 {
-    _cleanup_(cleanup_free) char *problems = NULL, *keys = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&problems, &size);
-    int r = file ? config_format(wanted, SIZE_MAX, &keys) : -ENOMEM;
+    _cleanup_(config_problems_finish) struct config_problems problems = {0};
+    _cleanup_(cleanup_free) char *keys = NULL;
+    int r = config_format(wanted, SIZE_MAX, &keys);
 
-    r = r < 0 ? r : config_parse(keys, path, file, ret_checked);
-    if (file) {
-        fclose(file);
-    }
-    if (r == -EINVAL && problems) {
-        set_first_problem(problems, error);
-        return r;
-    }
-    if (r == 0) {
-        *ret_keys = keys;
-        keys = NULL;
-    }
-    return r < 0 ? error_set(error, r, "%s", strerror(-r)) : 0;
+    r = r < 0 ? r : config_check_text(keys, path, &problems, ret_checked);
+    if (r < 0)
+        return config_problems_refuse(&problems, r, error);
+    *ret_keys = TAKE(keys);
+    return 0;
 }
 
 // The configuration of the file with the answers put into it, checked. `user_may_come`: the user
@@ -241,9 +312,8 @@ static int fill_in(const struct setup_config *config, const struct setup_answers
     int r = check(config->file.path, config->old, error, &same, &copy);
 
     r = r < 0 ? r : apply(config, answers, copy, error);
-    if (r == 0 && user_may_come && !setup_config_has_users(config) && !answers->user) {
+    if (r == 0 && user_may_come && !setup_config_has_users(config) && !answers->user)
         copy->rtsp.auth = CONFIG_AUTH_NONE;
-    }
     return r < 0 ? r : check(config->file.path, copy, error, ret_keys, ret_filled);
 }
 
@@ -256,45 +326,86 @@ int setup_config_try(const struct setup_config *config, const struct setup_answe
     return fill_in(config, answers, true, error, &keys, &filled);
 }
 
+// Whether the text gives what is wanted: as it stands, because the file of a new user is not there
+// yet; or with the files that it names relative to it.
+static bool gives(const char *text, const struct setup_config *config)
+{
+    _cleanup_(cleanup_config) struct config *plain = NULL, *loaded = NULL;
+    const char *path = config->file.path;
+
+    return (config_parse(text, path, NULL, &plain) == 0 && is_equal(plain, config->wanted)) ||
+           (config_check_content(text, path, NULL, &loaded) == 0 &&
+            is_equal(loaded, config->wanted));
+}
+
+// The file with the settings that differ changed in it. Where that would not give what is wanted,
+// as with settings that another file has which it includes, every key is written.
+static char *make_text(const struct setup_config *config, const char *keys)
+{
+    _cleanup_(cleanup_config) struct config *kinds = NULL;
+    _cleanup_(cleanup_free) char *before = NULL, *usual = NULL;
+    g_autofree char *edited = NULL, *kinds_text = setup_edit_kinds(keys);
+    const char *text = config->mended ? config->mended : config->file.content;
+
+    if (config_format(config->old, SIZE_MAX, &before) == 0) {
+        if (config_parse(kinds_text, config->file.path, NULL, &kinds) == 0)
+            config_format(kinds, SIZE_MAX, &usual);
+        edited = setup_edit(text ? text : HEADER, before, usual ? usual : "", keys);
+        if (gives(edited, config))
+            return g_steal_pointer(&edited);
+    }
+    return g_strconcat(HEADER, keys, NULL);
+}
+
 int setup_config_apply(struct setup_config *config, const struct setup_answers *answers,
                        struct error *error)
 {
     _cleanup_(cleanup_free) char *keys = NULL;
     int r = fill_in(config, answers, false, error, &keys, &config->wanted);
 
-    config->new_text = r < 0 ? NULL : g_strconcat(HEADER, keys, NULL);
+    config->new_text = r < 0 ? NULL : make_text(config, keys);
     return r;
 }
 
 bool setup_config_print_changes(const struct setup_config *config)
 {
-    bool changes = !is_equal(config->old, config->wanted);
+    bool differs = !is_equal(config->old, config->wanted), changes = differs || config->mended;
 
-    if (changes) {
-        printf("\nChanges of %s:\n", config->file.path);
+    if (changes)
+        printf("\nChanges of %s:\n%s", config->file.path, config->mended ? config->mends : "");
+    if (differs)
         config_diff_print(stdout, config->old, config->wanted);
-    }
     return changes || !config->file.content;
 }
 
 static int keep_old(const struct setup_config *config, struct error *error)
 {
     const struct replaced_file *file = &config->file;
-    g_autofree char *path = g_strconcat(file->path, ".bak", NULL);
 
-    return file->content ? replace_file(path, file->content, file->length, &file->like, error) : 0;
+    return file->content
+               ? replace_file(config->kept_path, file->content, file->length, &file->like, error)
+               : 0;
+}
+
+static int write_text(const struct setup_config *config, const char *text, struct error *error)
+{
+    int r = keep_old(config, error);
+
+    return r < 0 ? r : replaced_file_write(&config->file, text, strlen(text), error);
+}
+
+int setup_config_write_mended(const struct setup_config *config, struct error *error)
+{
+    return write_text(config, config->mended, error);
 }
 
 int setup_config_write(const struct setup_config *config, struct error *error)
 {
     _cleanup_(cleanup_config) struct config *loaded = NULL;
-    const char *text = config->new_text;
-    int r = keep_old(config, error);
+    int r = write_text(config, config->new_text, error);
 
-    r = r < 0 ? r : replaced_file_write(&config->file, text, strlen(text), error);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     r = config_load(config->file.path, stderr, &loaded);
     if (r < 0) {
         replaced_file_put_back(&config->file);

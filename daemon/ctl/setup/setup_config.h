@@ -1,7 +1,7 @@
 // The configuration that `edgectl setup` reads, changes and writes.
 //
-// Settings that nobody changed stay, but the file is written anew: comments are lost, and what was
-// included becomes part of the file. So the file as it was is kept beside the new one.
+// Only the settings that differ are changed in its text; comments and everything else stay. The
+// file as it was is kept beside the new one all the same.
 #pragma once
 
 #include "config/config.h"
@@ -20,11 +20,17 @@ struct setup_answers {
     char *user;    // who may watch
     char *address; // to listen on
     char *storage; // the folder for clips
-    struct password password; // of `user`
-    struct password login;    // of an IP camera, "user:password"; "": it has none
-    bool tls;                 // encrypted, too
-    bool force;               // do not ask before an edited configuration is replaced
-    bool on_terminal;         // questions can be asked
+    char *record;  // what is kept of the camera: a word of cameras.record.mode
+    char *broker;  // of MQTT; "": none
+    char *broker_user;               // that edged is there; NULL: none
+    struct password broker_password; // of that user; "": it has none
+    bool broker_tls;                 // the broker is inside TLS
+    struct password password;        // of `user`
+    struct password login;           // of an IP camera, "user:password"; "": it has none
+    bool tls;                        // encrypted, too
+    bool page;                       // the page for browsers is for other machines, too
+    bool force;                      // do not ask before an edited configuration is replaced
+    bool on_terminal;                // questions can be asked
 };
 
 // Whether a device is the URL of an IP camera.
@@ -36,24 +42,38 @@ static inline bool setup_answers_is_url(const char *device)
 
 struct setup_config {
     struct replaced_file file; // the configuration; owned, as all the others
+    char *mended;              // its text after setup_mend(); NULL: it has no mistakes to mend
+    char *mends;               // what was mended, a line each
     struct config *old;        // what stands in the file; without one the defaults
     struct config *wanted;     // after setup_config_apply()
     char *new_text;            // what is wanted as text
     bool is_somebodys;         // somebody has edited the file since it was installed
     char *users_path;          // that it names, else rtsp.users beside it
+    char *kept_path;           // where a copy of the file goes before it is changed
 };
 
-// Reads the configuration. If it has mistakes they are printed on standard error, and it returns
-// -EINVAL, or takes the defaults with answers->force. Else errors are those of the file system.
-int setup_config_load(const struct setup_answers *answers, struct error *error,
+// Reads the file, if there is one. Errors are those of the file system.
+int setup_config_read(const struct setup_answers *answers, struct error *error,
                       struct setup_config *ret_config);
+// Loads what was read, or mended. If it has mistakes they are printed on standard error, and it
+// returns -EINVAL, or takes the defaults with answers->force.
+int setup_config_load(struct setup_config *config, const struct setup_answers *answers,
+                      struct error *error);
 void setup_config_finish(struct setup_config *config);
 
+// The word's mode in *ret_mode. -EINVAL with the allowed words in `error`.
+int setup_config_read_mode(const char *word, struct error *error,
+                           enum config_record_mode *ret_mode);
+// The recording mode of the first camera in the file, as such a word.
+const char *setup_config_mode_name(const struct setup_config *config);
 // Whether somebody has to log in to watch.
 bool setup_config_has_users(const struct setup_config *config);
 // The file with the user and password of the first camera of `wanted`: NAME.credentials beside the
 // configuration. The caller frees it (g_free).
 char *setup_config_login_path(const struct setup_config *config, const struct config *wanted);
+// The file with the password of edged's user at the broker: mqtt.password beside the configuration.
+// The caller frees it (g_free).
+char *setup_config_broker_path(const struct setup_config *config);
 // Whether edged would take the configuration with these answers; those that are NULL stay as the
 // file has them. Changes nothing. -EINVAL with the key and what is allowed. -ENOMEM.
 int setup_config_try(const struct setup_config *config, const struct setup_answers *answers,
@@ -64,7 +84,10 @@ int setup_config_apply(struct setup_config *config, const struct setup_answers *
                        struct error *error);
 // Prints what would change, as `edged --check --diff` does. Returns whether anything would.
 bool setup_config_print_changes(const struct setup_config *config);
-// Writes the configuration, and loads it as edged would, with the files that it names. What the
-// file had before is kept as PATH.bak. If edged would not take the new one, the old one is put
+// Writes what was mended, although mistakes are left, and keeps the file as it was as `kept_path`.
+// Errors are those of the file system.
+int setup_config_write_mended(const struct setup_config *config, struct error *error);
+// Writes the configuration, and loads it as edged would, with the files that it names. The
+// file as it was is kept as `kept_path`. If edged would not take the new one, the old one is put
 // back: -EINVAL, with the mistakes on standard error. Other errors are those of the file system.
 int setup_config_write(const struct setup_config *config, struct error *error);

@@ -1,5 +1,6 @@
 #include "daemon/ctl/setup/setup_questions.h"
 
+#include "capture/gstreamer/source_argus.h"
 #include "capture/v4l2/v4l2_mode.h"
 #include "config/users.h"
 #include "daemon/common/service_files.h"
@@ -13,30 +14,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ANSWER_BYTES_MAX 256
-
-struct answer {
-    char text[ANSWER_BYTES_MAX];
-};
-
 // Reads a line. -ECANCELED at the end of the input; -E2BIG, with the whole line taken, if it is too
 // long.
-static int read_answer(struct answer *ret_answer)
+static int read_answer(struct setup_answer *ret_answer)
 {
     size_t length = 0;
     int byte;
 
     while ((byte = getchar()) != EOF && byte != '\n') {
-        if (length < sizeof ret_answer->text) {
+        if (length < sizeof ret_answer->text)
             ret_answer->text[length++] = (char)byte;
-        }
     }
     if (byte == EOF) {
         putchar('\n');
         return -ECANCELED;
     }
     if (length == sizeof ret_answer->text) {
-        printf("That is too long, allowed: at most %d bytes.\n", ANSWER_BYTES_MAX - 1);
+        printf("That is too long, allowed: at most %d bytes.\n", SETUP_ANSWER_BYTES - 1);
         return -E2BIG;
     }
     ret_answer->text[length] = '\0';
@@ -44,9 +38,7 @@ static int read_answer(struct answer *ret_answer)
     return 0;
 }
 
-// Asks a question. The answer is what is typed, without spaces around it, or `usual` if nothing is
-// typed. -ECANCELED at the end of the input.
-static int ask(const char *question, const char *usual, struct answer *ret_answer)
+int setup_ask(const char *question, const char *usual, struct setup_answer *ret_answer)
 {
     int r;
 
@@ -55,19 +47,18 @@ static int ask(const char *question, const char *usual, struct answer *ret_answe
         standard_output_flush();
         r = read_answer(ret_answer);
     } while (r == -E2BIG);
-    if (r == 0 && !ret_answer->text[0]) {
+    if (r == 0 && !ret_answer->text[0])
         g_strlcpy(ret_answer->text, usual, sizeof ret_answer->text);
-    }
     return r;
 }
 
 // -ECANCELED at the end of the input.
 static int ask_yes_or_no(const char *question, bool usual, bool *ret_yes)
 {
-    struct answer answer;
+    struct setup_answer answer;
     int r;
 
-    while ((r = ask(question, usual ? "yes" : "no", &answer)) == 0) {
+    while ((r = setup_ask(question, usual ? "yes" : "no", &answer)) == 0) {
         bool yes = g_ascii_strcasecmp(answer.text, "yes") == 0 ||
                    g_ascii_strcasecmp(answer.text, "y") == 0;
 
@@ -96,9 +87,8 @@ static int check_address(const struct setup_config *config, const char *address,
     const struct setup_answers one = {.address = (char *)address};
     int r = setup_config_try(config, &one, error);
 
-    if (r < 0 || setup_service_has_address(address)) {
+    if (r < 0 || setup_service_has_address(address))
         return r;
-    }
     if (strcmp(config->file.path, CONFIG_DEFAULT_PATH) != 0) { // may be for another machine
         fprintf(stderr,
                 "This machine does not have the address %s: edged cannot listen on it "
@@ -125,14 +115,12 @@ static int part_login(char *url, struct password *ret_login, struct error *error
     g_autofree char *user = NULL, *password = NULL, *login = NULL;
     char *colon;
 
-    if (!at) {
+    if (!at)
         return 0;
-    }
     *at = '\0';
     colon = strchr(host, ':');
-    if (colon) {
+    if (colon)
         *colon = '\0';
-    }
     user = g_uri_unescape_string(host, NULL);
     password = g_uri_unescape_string(colon ? colon + 1 : "", NULL);
     login = g_strdup_printf("%s:%s", user ? user : host,
@@ -162,13 +150,11 @@ static int check_device(const struct setup_config *config, char *device, struct 
     if (strcmp(device, "auto") == 0) {
         device[0] = '\0';
     } else if (setup_answers_is_url(device)) {
-        for (char *letter = device; *letter != ':'; letter++) {
+        for (char *letter = device; *letter != ':'; letter++)
             *letter = g_ascii_tolower(*letter);
-        }
         r = part_login(device, ret_login, error);
-        if (r < 0) {
+        if (r < 0)
             return r;
-        }
     } else if (device[0] != '/' || (stat(device, &status) == 0 && !S_ISCHR(status.st_mode))) {
         return error_set(error, -EINVAL, "device: got \"%s\", allowed: " DEVICES_ALLOWED, device);
     }
@@ -181,9 +167,8 @@ static int check_view(const struct setup_config *config, const char *kind, struc
     int r = config_view_new(kind, error, &view);
 
     (void)config;
-    if (r == 0) {
+    if (r == 0)
         config_view_free(view);
-    }
     return r;
 }
 
@@ -192,6 +177,22 @@ static int check_camera(const struct setup_config *config, const char *name, str
     const struct setup_answers one = {.camera = (char *)name};
 
     return setup_config_try(config, &one, error);
+}
+
+static int check_mode(const struct setup_config *config, const char *word, struct error *error)
+{
+    enum config_record_mode mode;
+
+    (void)config;
+    return setup_config_read_mode(word, error, &mode);
+}
+
+// "none" becomes "".
+static int check_broker(const struct setup_config *config, const char *broker, struct error *error)
+{
+    const struct setup_answers one = {.broker = (char *)broker};
+
+    return strcmp(broker, "none") == 0 ? 0 : setup_config_try(config, &one, error);
 }
 
 int setup_questions_check(const struct setup_config *config, struct setup_answers *answers,
@@ -203,15 +204,18 @@ int setup_questions_check(const struct setup_config *config, struct setup_answer
         return error_set(error, -EINVAL, "--user: got \"%s\", allowed: " USERS_NAMES,
                          answers->user);
     }
-    if (answers->device) {
+    if (answers->device)
         r = check_device(config, answers->device, &answers->login, error);
-    }
-    if (r == 0 && answers->camera) {
+    if (r == 0 && answers->camera)
         r = check_camera(config, answers->camera, error);
-    }
-    if (r == 0 && answers->view) {
+    if (r == 0 && answers->view)
         r = check_view(config, answers->view, error);
-    }
+    if (r == 0 && answers->record)
+        r = check_mode(config, answers->record, error);
+    if (r == 0 && answers->broker)
+        r = check_broker(config, answers->broker, error);
+    if (answers->broker && strcmp(answers->broker, "none") == 0)
+        answers->broker[0] = '\0';
     if (answers->storage && (*answers->storage != '/' || service_files_hides(answers->storage))) {
         return error_set(
             error, -EINVAL,
@@ -219,9 +223,8 @@ int setup_questions_check(const struct setup_config *config, struct setup_answer
             "below /home, /root or /run/user, which the service does not see",
             answers->storage);
     }
-    if (r == 0 && answers->address) {
+    if (r == 0 && answers->address)
         r = check_address(config, answers->address, error);
-    }
     return r;
 }
 
@@ -232,6 +235,10 @@ static unsigned print_devices(const struct config_camera *camera)
     unsigned count = 0;
 
     wish.format = (char *)"auto";
+    if (source_argus_has_camera("")) {
+        puts("Camera: on the Jetson's CSI connector, which auto takes before any other");
+        count++;
+    }
     for (int i = 0; i < V4L2_DEVICES; i++) {
         char path[32], text[V4L2_CANDIDATE_TEXT_BYTES];
         struct v4l2_candidate mode;
@@ -250,15 +257,14 @@ static unsigned print_devices(const struct config_camera *camera)
 static int ask_login(struct setup_answers *answers)
 {
     struct error error = {0};
-    struct answer user;
+    struct setup_answer user;
     struct password password;
     int r;
 
     do {
-        r = ask("User of that camera, or none if it asks for no password", "none", &user);
-        if (r < 0 || strcmp(user.text, "none") == 0) {
+        r = setup_ask("User of that camera, or none if it asks for no password", "none", &user);
+        if (r < 0 || strcmp(user.text, "none") == 0)
             return r;
-        }
     } while ((strchr(user.text, ':') || strlen(user.text) > PASSWORD_BYTES_MAX / 2) &&
              printf("Allowed: at most %d bytes, without a colon.\n", PASSWORD_BYTES_MAX / 2) > 0);
     while ((r = password_ask_once("Password of that user at the camera", &error, &password)) ==
@@ -279,7 +285,7 @@ static int ask_device(const struct setup_config *config, struct setup_answers *a
 {
     const struct config_camera *camera = &config->old->cameras[0];
     struct error error = {0};
-    struct answer answer;
+    struct setup_answer answer;
     bool wrong;
     int r;
 
@@ -289,17 +295,17 @@ static int ask_device(const struct setup_config *config, struct setup_answers *a
                                                                                 : 0;
     }
     if (print_devices(camera) == 0) {
-        puts("There is no USB camera: with auto, viewers see a moving pattern until you plug one "
-             "in.");
+        puts(
+            "There is no camera on USB: with auto, viewers see a moving pattern until you plug one "
+            "in.");
     }
     do {
         password_clear(&answers->login);
-        r = ask("Camera: auto for the first USB camera that works, a device such as /dev/video0,\n"
-                "or the URL of an IP camera, rtsp://HOST/PATH",
-                camera->device[0] ? camera->device : "auto", &answer);
-        if (r < 0) {
+        r = setup_ask("Camera: auto for the first that works, a device such as /dev/video0,\n"
+                      "or the URL of an IP camera, rtsp://HOST/PATH",
+                      camera->device[0] ? camera->device : "auto", &answer);
+        if (r < 0)
             return r;
-        }
         wrong = check_device(config, answer.text, &answers->login, &error) < 0;
         if (wrong) {
             printf("%s\n", error.text);
@@ -322,17 +328,15 @@ static int ask_checked(const struct setup_config *config, const char *question, 
 {
     while (!*text) {
         struct error error = {0};
-        struct answer answer;
-        int r = ask(question, usual, &answer);
+        struct setup_answer answer;
+        int r = setup_ask(question, usual, &answer);
 
-        if (r < 0) {
+        if (r < 0)
             return r;
-        }
-        if (check(config, answer.text, &error) < 0) {
+        if (check(config, answer.text, &error) < 0)
             printf("%s\n", error.text);
-        } else {
+        else
             *text = g_strdup(answer.text);
-        }
     }
     return 0;
 }
@@ -340,22 +344,20 @@ static int ask_checked(const struct setup_config *config, const char *question, 
 static int ask_user(const struct setup_config *config, struct setup_answers *answers)
 {
     bool others = setup_config_has_users(config);
-    struct answer answer;
+    struct setup_answer answer;
 
-    if (answers->user) {
+    if (answers->user)
         return 0;
-    }
     do {
-        int r = others
-                    ? ask("Another user who may watch", "none", &answer)
-                    : ask("User who may watch, or none for this machine alone", "viewer", &answer);
+        int r = others ? setup_ask("Another user who may watch (" USERS_NAMES ")", "none", &answer)
+                       : setup_ask("User who may watch (" USERS_NAMES "),\n"
+                                   "or none for this machine alone",
+                                   "viewer", &answer);
 
-        if (r < 0) {
+        if (r < 0)
             return r;
-        }
-        if (strcmp(answer.text, "none") == 0) {
+        if (strcmp(answer.text, "none") == 0)
             return 0;
-        }
     } while (!users_name_is_valid(answer.text) && puts("Allowed: " USERS_NAMES));
     answers->user = g_strdup(answer.text);
     return 0;
@@ -365,9 +367,8 @@ static int ask_address(const struct setup_config *config, struct setup_answers *
 {
     const char *now = config->old->rtsp.address;
 
-    if (!answers->user && !setup_config_has_users(config)) {
+    if (!answers->user && !setup_config_has_users(config))
         return 0;
-    }
     return ask_checked(config, "Address to listen on; 0.0.0.0 is every one of this machine",
                        config_is_loopback(now) ? "0.0.0.0" : now, check_address, &answers->address);
 }
@@ -381,24 +382,79 @@ static int ask_tls(const struct setup_config *config, struct setup_answers *answ
     return ask_yes_or_no("Encrypted as well, for players that know rtsps", false, &answers->tls);
 }
 
+static int ask_page(const struct setup_config *config, struct setup_answers *answers)
+{
+    if (answers->page || !answers->address || config_is_loopback(answers->address) ||
+        !config_is_loopback(config->old->http.address)) {
+        return 0;
+    }
+    return ask_yes_or_no("Page for browsers of other machines as well, inside TLS", true,
+                         &answers->page);
+}
+
+static int ask_record(const struct setup_config *config, struct setup_answers *answers)
+{
+    return ask_checked(config, "Clips to keep: off, events (of motion) or always",
+                       setup_config_mode_name(config), check_mode, &answers->record);
+}
+
+// The login of edged at the broker.
+static int ask_broker_login(struct setup_answers *answers)
+{
+    struct error error = {0};
+    struct setup_answer user;
+    int r = ask_yes_or_no("Whether the broker is inside TLS", false, &answers->broker_tls);
+
+    r = r < 0 ? r : setup_ask("User of edged at the broker, or none", "none", &user);
+    if (r < 0 || strcmp(user.text, "none") == 0)
+        return r;
+    answers->broker_user = g_strdup(user.text);
+    while ((r = password_ask_once("Password of that user at the broker", &error,
+                                  &answers->broker_password)) == -EINVAL) {
+        printf("%s\n", error.text);
+    }
+    return r;
+}
+
+// Only where the package is that connects to it.
+static int ask_broker(const struct setup_config *config, struct setup_answers *answers)
+{
+    const char *now = config->old->mqtt.broker;
+    int r;
+
+    if (answers->broker || !setup_service_has_broker())
+        return 0;
+    r = ask_checked(config, "Broker of MQTT, by which Home Assistant finds the cameras",
+                    *now ? now : "none", check_broker, &answers->broker);
+    if (r == 0 && strcmp(answers->broker, "none") == 0)
+        answers->broker[0] = '\0';
+    return r < 0 || !*answers->broker || strcmp(answers->broker, now) == 0
+               ? r
+               : ask_broker_login(answers);
+}
+
 int setup_questions_ask(const struct setup_config *config, struct setup_answers *answers,
                         struct error *error)
 {
     const struct config_camera *camera = &config->old->cameras[0];
     int r = ask_device(config, answers);
 
-    r = r < 0 ? r
-              : ask_checked(config, "Name of the camera", camera->name, check_camera,
-                            &answers->camera);
+    r = r < 0
+            ? r
+            : ask_checked(config, "Name of the camera (1 to 32 of the characters A-Z a-z 0-9 _ -)",
+                          camera->name, check_camera, &answers->camera);
     r = r < 0
             ? r
             : ask_checked(config,
-                          "What it shows: edges, canny, binary, overlay, motion, direction, "
-                          "gray, camera",
+                          "View: edges, canny, binary, overlay, motion, direction, "
+                          "gray, camera, split, custom",
                           config_view_kind_name(camera->views[0].view), check_view, &answers->view);
     r = r < 0 ? r : ask_user(config, answers);
     r = r < 0 ? r : ask_address(config, answers);
     r = r < 0 ? r : ask_tls(config, answers);
+    r = r < 0 ? r : ask_page(config, answers);
+    r = r < 0 ? r : ask_record(config, answers);
+    r = r < 0 ? r : ask_broker(config, answers);
     return r == -ECANCELED ? error_set(error, r, "nothing is written")
            : r < 0         ? error_set(error, r, "%s", strerror(-r))
                            : 0;

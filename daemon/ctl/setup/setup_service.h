@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-// What edged.socket has to listen on for that address and port, "127.0.0.1:8554" or "[::1]:8554".
+// The ListenStream= of edged.socket for that address and port, "127.0.0.1:8554" or "[::1]:8554".
 // The caller frees it (g_free).
 char *setup_service_socket_text(const char *address, int port);
 // Whether a program can listen on that address here: it is one of this machine, or all of them.
@@ -16,6 +16,13 @@ int setup_service_place_socket(const char *address, int port, struct error *erro
 // Makes the folder that edged-recorder is to keep clips in, and lets its service write there. 0,
 // -EACCES: it is somebody else's, -EIO where systemd refuses, or what the file system says.
 int setup_service_place_storage(const char *path, struct error *error);
+// Whether systemd runs here and has edged-mqtt.service, or $EDGED_MQTT_PROGRAM is set.
+bool setup_service_has_broker(void);
+// Writes the password of edged's user at the broker into a file of the user edged-mqtt, or without
+// one of whoever runs this. Errors are those of replace_file().
+int setup_service_place_password(const char *path, const char *password, struct error *error);
+// Has systemd start edged-mqtt, also whenever the system starts. -EIO: it does not start.
+int setup_service_start_broker(struct error *error);
 // Has systemd start edged, or restart it if it runs; with `enable` also whenever the system starts.
 // -EIO: it does not start.
 int setup_service_start(bool enable, struct error *error);

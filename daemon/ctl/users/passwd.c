@@ -41,12 +41,10 @@ static int check(const struct passwd_options *options)
 {
     enum config_role role;
 
-    if (!users_name_is_valid(options->user)) {
+    if (!users_name_is_valid(options->user))
         return refuse("user", options->user, USERS_NAMES);
-    }
-    if (options->role && config_role_parse(options->role, &role) < 0) {
+    if (options->role && config_role_parse(options->role, &role) < 0)
         return refuse("--role", options->role, "viewer, operator, admin");
-    }
     if (options->remove && options->role) {
         fputs("edgectl: passwd takes no --role with --remove\n", stderr);
         return 2;
@@ -74,24 +72,20 @@ static int put(const struct passwd_options *options, const char *path, struct er
     // A file with a mistake is told before the password is asked for.
     int r = users_edit_role(USERS_PASSWORDS, path, options->user, error, &role);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
-    if (options->role) {
+    if (options->role)
         config_role_parse(options->role, &role);
-    }
     r = password_ask(options->user, error, &password);
-    if (r == 0) {
+    if (r == 0)
         user_init(&user, options->user, role, password.text);
-    }
     password_clear(&password);
     if (r == 0) {
         r = users_edit_put(USERS_PASSWORDS, path, &user, error);
         explicit_bzero(&user, sizeof user);
     }
-    if (r == 0) {
+    if (r == 0)
         printf("%s: %s, %s\n", path, options->user, config_role_name(role));
-    }
     return r;
 }
 
@@ -109,9 +103,8 @@ static int run(const struct passwd_options *options)
         fprintf(stderr, "edgectl: %s\n", error.text);
         return 1;
     }
-    if (options->remove) {
+    if (options->remove)
         printf("%s: %s is removed\n", path, options->user);
-    }
     print_next(path, named);
     return 0;
 }
@@ -131,9 +124,8 @@ int ctl_passwd(int argc, char **argv)
                                       .takes = "one user, and asks for the password"};
     int status;
 
-    if (!command_line_parse(&line, argc, argv, &status)) {
+    if (!command_line_parse(&line, argc, argv, &status))
         return status;
-    }
     options.user = argv[optind];
     status = check(&options);
     return status ? status : run(&options);

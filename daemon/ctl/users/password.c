@@ -34,15 +34,13 @@ static void hide(struct hidden *hidden)
 
     caught = 0;
     sigemptyset(&blocked);
-    for (size_t i = 0; i < ARRAY_LENGTH(signals); i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(signals); i++)
         sigaddset(&blocked, signals[i]);
-    }
     sigprocmask(SIG_BLOCK, &blocked, &hidden->mask);
     for (size_t i = 0; i < ARRAY_LENGTH(signals); i++) {
         sigaction(signals[i], NULL, &hidden->handlers[i]);
-        if (hidden->handlers[i].sa_handler != SIG_IGN) {
+        if (hidden->handlers[i].sa_handler != SIG_IGN)
             sigaction(signals[i], &action, NULL);
-        }
     }
     tcgetattr(STDIN_FILENO, &hidden->shown);
     quiet = hidden->shown;
@@ -53,14 +51,12 @@ static void hide(struct hidden *hidden)
 static void show(const struct hidden *hidden)
 {
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden->shown);
-    for (size_t i = 0; i < ARRAY_LENGTH(signals); i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(signals); i++)
         sigaction(signals[i], &hidden->handlers[i], NULL);
-    }
     sigprocmask(SIG_SETMASK, &hidden->mask, NULL);
     fputc('\n', stderr); // the newline that was typed was not shown
-    if (caught) {
+    if (caught)
         raise(caught);
-    }
 }
 
 // Waits for a byte or a signal, and returns what read() does for one byte.
@@ -81,26 +77,22 @@ static int read_line(struct password *line, struct error *error)
     ssize_t count;
 
     while ((count = read_byte(&byte)) == 1 && byte != '\n') {
-        if (length < sizeof line->text) {
+        if (length < sizeof line->text)
             line->text[length] = byte;
-        }
         length++;
     }
-    if (count < 0) {
+    if (count < 0)
         return error_set(error, -errno, "cannot read the password: %s", strerror(errno));
-    }
     if (length > PASSWORD_BYTES_MAX) {
         return error_set(error, -EINVAL, "the password has %zu bytes, allowed: at most %d", length,
                          PASSWORD_BYTES_MAX);
     }
-    if (length == 0) {
+    if (length == 0)
         return error_set(error, count == 0 ? -ECANCELED : -EINVAL, "no password was given");
-    }
     line->text[length] = '\0';
     for (size_t i = 0; i < length; i++) {
-        if (g_ascii_iscntrl(line->text[i])) {
+        if (g_ascii_iscntrl(line->text[i]))
             return error_set(error, -EINVAL, "the password has a control character in it");
-        }
     }
     return 0;
 }
@@ -122,13 +114,11 @@ static int ask_twice(const char *prompt, struct error *error, struct password *r
     struct password again;
     int r = ask(prompt, error, ret_password);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     r = ask("The same again", error, &again);
-    if (r == 0 && strcmp(ret_password->text, again.text) != 0) {
+    if (r == 0 && strcmp(ret_password->text, again.text) != 0)
         r = error_set(error, -EINVAL, "the two passwords differ");
-    }
     password_clear(&again);
     return r;
 }
@@ -139,9 +129,8 @@ static int read_password(const char *prompt, struct error *error, struct passwor
     int r = isatty(STDIN_FILENO) ? ask_twice(prompt, error, ret_password)
                                  : read_line(ret_password, error);
 
-    if (r < 0) {
+    if (r < 0)
         password_clear(ret_password);
-    }
     return r;
 }
 
@@ -180,9 +169,8 @@ static bool repeats(const char *text, size_t length, const char *word, bool exac
 {
     size_t size = strlen(word);
 
-    if (size == 0 || length < size || length % size != 0) {
+    if (size == 0 || length < size || length % size != 0)
         return false;
-    }
     for (size_t i = 0; i < length; i++) {
         char expected = g_ascii_tolower(word[i % size]);
 
@@ -215,22 +203,19 @@ static bool is_guessed(const char *text, const char *user)
 {
     size_t length = strlen(text), begin = 0;
 
-    while (begin < length && !g_ascii_isalpha(text[begin]) && !(text[begin] & 0x80)) {
+    while (begin < length && !g_ascii_isalpha(text[begin]) && !(text[begin] & 0x80))
         begin++;
-    }
     size_t end = length;
-    while (end > begin && !g_ascii_isalpha(text[end - 1]) && !(text[end - 1] & 0x80)) {
+    while (end > begin && !g_ascii_isalpha(text[end - 1]) && !(text[end - 1] & 0x80))
         end--;
-    }
     if (is_sequence(text) || repeats(text, length, user, true) ||
         repeats(text + begin, end - begin, user, false) ||
         repeats(text + begin, end - begin, "edged", false)) {
         return true;
     }
     for (size_t i = 0; i < ARRAY_LENGTH(common_words); i++) {
-        if (repeats(text + begin, end - begin, common_words[i], false)) {
+        if (repeats(text + begin, end - begin, common_words[i], false))
             return true;
-        }
     }
     return false;
 }
@@ -264,9 +249,8 @@ int password_ask(const char *user, struct error *error, struct password *ret_pas
         r = read_password(prompt, error, ret_password);
         r = r < 0 ? r : check(ret_password, user, error);
         again = r == -EINVAL && isatty(STDIN_FILENO);
-        if (again) {
+        if (again)
             fprintf(stderr, "%s. Type another one.\n", error->text);
-        }
     } while (again);
     return r;
 }

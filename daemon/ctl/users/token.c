@@ -28,8 +28,8 @@ static const char usage[] =
     "  --list         print names and roles\n"
     "  --config FILE  the configuration whose rtsp.tokens is changed; " CONFIG_DEFAULT_PATH "\n"
     "                 without it\n"
-    "  --file FILE    the file of tokens itself; rtsp.tokens beside the configuration where that\n"
-    "                 names none\n";
+    "  --file FILE    the file of tokens itself; without it, and where the configuration names\n"
+    "                 none, rtsp.tokens beside the configuration, which edged reads as well\n";
 
 struct token_options {
     const char *name, *config_path, *file;
@@ -55,24 +55,11 @@ static int check(const struct token_options *options)
         fputs("edgectl: token takes --role for a new token alone\n", stderr);
         return 2;
     }
-    if (!options->list && !users_name_is_valid(options->name)) {
+    if (!options->list && !users_name_is_valid(options->name))
         return refuse("name", options->name, USERS_NAMES);
-    }
-    if (options->role && config_role_parse(options->role, &role) < 0) {
+    if (options->role && config_role_parse(options->role, &role) < 0)
         return refuse("--role", options->role, "viewer, operator, admin");
-    }
     return 0;
-}
-
-// Prints what else has to be done so that edged uses the file.
-static void print_next(const char *path, bool named)
-{
-    if (!named) {
-        fprintf(stderr,
-                "edgectl: edged takes tokens once edged.conf has rtsp = { tokens = \"%s\"; };\n",
-                path);
-    }
-    fputs("edgectl: a running edged takes it with `edgectl reload`\n", stderr);
 }
 
 static int list(const char *path, struct error *error)
@@ -80,9 +67,8 @@ static int list(const char *path, struct error *error)
     _cleanup_(cleanup_users) struct users *tokens = NULL;
     int r = users_edit_read(USERS_TOKENS, path, error, &tokens);
 
-    for (size_t i = 0; r == 0 && i < tokens->count; i++) {
+    for (size_t i = 0; r == 0 && i < tokens->count; i++)
         printf("%s  %s\n", tokens->list[i].name, config_role_name(tokens->list[i].role));
-    }
     return r;
 }
 
@@ -90,12 +76,10 @@ static int draw(char ret_token[2 * TOKEN_BYTES + 1], struct error *error)
 {
     uint8_t bytes[TOKEN_BYTES];
 
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
         return error_set(error, -errno, "the kernel gives no random bytes: %s", strerror(errno));
-    }
-    for (size_t i = 0; i < sizeof bytes; i++) {
+    for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(ret_token + 2 * i, 3, "%02x", bytes[i]);
-    }
     explicit_bzero(bytes, sizeof bytes);
     return 0;
 }
@@ -107,13 +91,11 @@ static int put(const struct token_options *options, const char *path, struct err
     struct user program;
     int r = users_edit_role(USERS_TOKENS, path, options->name, error, &role);
 
-    if (options->role) {
+    if (options->role)
         config_role_parse(options->role, &role);
-    }
     r = r < 0 ? r : draw(token, error);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     user_init_token(&program, options->name, role, token);
     r = users_edit_put(USERS_TOKENS, path, &program, error);
     if (r == 0) {
@@ -127,30 +109,27 @@ static int put(const struct token_options *options, const char *path, struct err
 
 static int run(const struct token_options *options)
 {
-    bool named = true;
+    bool named;
     g_autofree char *path =
         options->file ? g_strdup(options->file)
                       : users_edit_default_path(USERS_TOKENS, options->config_path, &named);
     struct error error = {0};
     int r;
 
-    if (options->list) {
+    if (options->list)
         r = list(path, &error);
-    } else if (options->remove) {
+    else if (options->remove)
         r = users_edit_remove(USERS_TOKENS, path, options->name, &error);
-    } else {
+    else
         r = put(options, path, &error);
-    }
     if (r < 0) {
         fprintf(stderr, "edgectl: %s\n", error.text);
         return 1;
     }
-    if (options->remove) {
+    if (options->remove)
         printf("%s: %s is removed\n", path, options->name);
-    }
-    if (!options->list) {
-        print_next(path, named);
-    }
+    if (!options->list)
+        fputs("edgectl: a running edged takes it with `edgectl reload`\n", stderr);
     return 0;
 }
 
@@ -169,9 +148,8 @@ int ctl_token(int argc, char **argv)
                                       .takes = "one name of a program, or --list"};
     int status;
 
-    if (!command_line_parse(&line, argc, argv, &status)) {
+    if (!command_line_parse(&line, argc, argv, &status))
         return status;
-    }
     options.name = argv[optind]; // NULL with --list
     status = check(&options);
     return status ? status : run(&options);

@@ -35,12 +35,10 @@ static int read_users(enum users_kind kind, const char *path, struct error *erro
 {
     int r = replaced_file_read(path, error, file);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
-    if (!file->content) {
+    if (!file->content)
         users_edit_choose_owner(&file->like);
-    }
     file->like.st_mode = S_IFREG | S_IRUSR | S_IWUSR;
     return users_parse(kind, file->content ? file->content : "", file->length, path, error,
                        ret_users);
@@ -49,9 +47,8 @@ static int read_users(enum users_kind kind, const char *path, struct error *erro
 static const struct user *find(const struct users *users, const char *name)
 {
     for (size_t i = 0; i < users->count; i++) {
-        if (strcmp(users->list[i].name, name) == 0) {
+        if (strcmp(users->list[i].name, name) == 0)
             return &users->list[i];
-        }
     }
     return NULL;
 }
@@ -80,9 +77,8 @@ static void print_lines(FILE *file, const char *content, const char *name, const
         }
         line += length + (line[length] == '\n');
     }
-    if (user) {
+    if (user)
         users_print(file, user);
-    }
 }
 
 // Checks the new text, as there may be one user too many, and puts it in the file's place.
@@ -108,16 +104,13 @@ static int rewrite(enum users_kind kind, const struct replaced_file *file, const
     FILE *stream = open_memstream(&text, &length);
     int r = 0;
 
-    if (stream) {
+    if (stream)
         print_lines(stream, file->content ? file->content : header, name, user);
-    }
-    if (!stream || fclose(stream) != 0) {
+    if (!stream || fclose(stream) != 0)
         r = error_set(error, -ENOMEM, "%s", strerror(ENOMEM));
-    }
     r = r < 0 ? r : write_text(kind, file, text, length, error);
-    if (text) {
+    if (text)
         explicit_bzero(text, length);
-    }
     free(text);
     return r;
 }
@@ -159,9 +152,8 @@ int users_edit_role(enum users_kind kind, const char *path, const char *name, st
     int r = read_users(kind, path, error, &file, &users);
     const struct user *user = r == 0 ? find(users, name) : NULL;
 
-    if (user) {
+    if (user)
         *role = user->role;
-    }
     return r;
 }
 
@@ -183,7 +175,8 @@ static char *beside(const char *file, const char *name)
 
 char *users_edit_default_path(enum users_kind kind, const char *config_path, bool *ret_named)
 {
-    _cleanup_(config_text_finish) struct config_text text = {0};
+    _cleanup_(config_problems_finish) struct config_problems ignored = {0};
+    _cleanup_(config_text_finish) struct config_text text = {.problems = &ignored};
     const config_setting_t *users = NULL;
     const char *name = NULL;
     config_t tree;
@@ -197,7 +190,7 @@ char *users_edit_default_path(enum users_kind kind, const char *config_path, boo
     *ret_named = name && *name;
     path = *ret_named
                ? beside(config_text_origin(&text, config_setting_source_line(users)).file, name)
-               : beside(config_path, users_key(kind));
+               : users_default_path(kind, config_path);
     config_destroy(&tree);
     return path;
 }

@@ -87,9 +87,8 @@ static void log_failure(const struct check *check, enum throttle_news news)
     struct log_field field = {"EDGED_ADDRESS", NULL};
     char address[PEER_TEXT_SIZE], before[64] = "";
 
-    if (news == THROTTLE_MORE_OF_IT || !log_limit_begin(&account->limit, check->now_ns)) {
+    if (news == THROTTLE_MORE_OF_IT || !log_limit_begin(&account->limit, check->now_ns))
         return;
-    }
     peer_format(&network, address);
     field.value = address;
     if (account->limit.left_out) {
@@ -137,11 +136,10 @@ static void admit(const struct check *check, const struct user *user, enum accou
     login->secret = secret_of(user);
     login->failed = false;
     throttle_trust(&check->account->throttle, &check->peer, check->now_ns);
-    if (user->role < check->request->role) {
+    if (user->role < check->request->role)
         check->answer->verdict = ACCOUNT_FORBIDDEN;
-    } else {
+    else
         allow(check, way);
-    }
 }
 
 static bool is_right(const struct check *check, const struct authorization *authorization,
@@ -196,9 +194,8 @@ static bool is_throttled(const struct check *check, const char *name)
     int64_t wait_ns =
         known ? 0 : throttle_wait_ns(&check->account->throttle, &check->peer, check->now_ns);
 
-    if (wait_ns == 0) {
+    if (wait_ns == 0)
         return false;
-    }
     check->account->counters.throttled++;
     check->answer->retry_after_s = (int)((wait_ns + NS_PER_S - 1) / NS_PER_S);
     check->answer->verdict = ACCOUNT_THROTTLED;
@@ -214,9 +211,8 @@ static const struct user *find_token(const struct account *account, const char *
     for (size_t i = 0; account->tokens && i < account->tokens->count; i++) {
         const struct user *each = &account->tokens->list[i];
 
-        if (bytes_equal(each->ha1[DIGEST_SHA256], claimed.ha1[DIGEST_SHA256], DIGEST_HEX_SIZE)) {
+        if (bytes_equal(each->ha1[DIGEST_SHA256], claimed.ha1[DIGEST_SHA256], DIGEST_HEX_SIZE))
             found = each;
-        }
     }
     return found;
 }
@@ -226,11 +222,10 @@ static void check_token(const struct check *check, const char *token)
 {
     const struct user *program = find_token(check->account, token);
 
-    if (program) {
+    if (program)
         admit(check, program, ACCOUNT_TOKEN);
-    } else if (!is_throttled(check, NULL)) {
+    else if (!is_throttled(check, NULL))
         fail(check);
-    }
 }
 
 // Whether requests need a user.
@@ -262,9 +257,8 @@ static void check_request(const struct check *check)
     } else if (!is_throttled(check, authorization.username)) {
         try(check, &authorization);
     }
-    if (request->authorization) {
+    if (request->authorization)
         authorization_finish(&authorization);
-    }
 }
 
 static struct check begin(struct account *account, const struct account_request *request,
@@ -301,11 +295,10 @@ void account_check_password(struct account *account, const struct account_reques
         .scheme = AUTHORIZATION_BASIC, .username = name, .password = password};
     const struct check check = begin(account, request, now_ns, login, ret_answer);
 
-    if (!asks(account)) {
+    if (!asks(account))
         ret_answer->verdict = ACCOUNT_FORBIDDEN;
-    } else if (!is_throttled(&check, name)) {
+    else if (!is_throttled(&check, name))
         try(&check, &authorization);
-    }
 }
 
 void account_check_secret(struct account *account, const struct sockaddr *from, bool is_right,
@@ -328,24 +321,22 @@ bool account_is_still_allowed(const struct account *account, const struct accoun
 {
     const struct user *user;
 
-    if (!asks(account)) {
+    if (!asks(account))
         return login->allowed && (account->is_open || login->is_local);
-    }
     user = find_user(account, login->way == ACCOUNT_TOKEN ? account->tokens : account->users,
                      login->name);
     return login->allowed && user != &account->nobody && user->role >= role &&
            secret_of(user) == login->secret;
 }
 
-int account_read_users(enum users_kind kind, const struct config *config, struct error *error,
-                       struct users **ret_users)
+int account_read_users(enum users_kind kind, const struct config *config, const char *config_path,
+                       struct error *error, struct users **ret_users)
 {
-    _cleanup_(cleanup_free) char *path = users_path(kind, config);
+    _cleanup_(cleanup_free) char *path = users_path(kind, config, config_path);
     int r = path ? users_read(kind, path, error, ret_users) : 0;
 
-    if (!path) {
+    if (!path)
         *ret_users = NULL;
-    }
     return r < 0 ? error_prefix(error, r, "%s", users_key(kind)) : 0;
 }
 
@@ -366,12 +357,10 @@ bool account_has(const struct account *account, enum users_kind kind, const stru
 {
     const struct users *own = kind == USERS_PASSWORDS ? account->users : account->tokens;
 
-    if (!users || !own) {
+    if (!users || !own)
         return users == own;
-    }
-    if (users->count != own->count) {
+    if (users->count != own->count)
         return false;
-    }
     for (size_t i = 0; i < users->count; i++) {
         const struct user *a = &users->list[i], *b = &own->list[i];
 
@@ -392,7 +381,8 @@ static void init_nobody(struct account *account)
     user_init(&account->nobody, "", CONFIG_ROLE_VIEWER, password);
 }
 
-int account_new(const struct config *config, struct error *error, struct account **ret_account)
+int account_new(const struct config *config, const char *config_path, struct error *error,
+                struct account **ret_account)
 {
     struct account *account = calloc(1, sizeof *account);
     struct users *users = NULL, *tokens = NULL;
@@ -401,8 +391,8 @@ int account_new(const struct config *config, struct error *error, struct account
     if (r < 0) {
         error_set(error, r, "rtsp.users: %s", strerror(-r));
     } else {
-        r = account_read_users(USERS_PASSWORDS, config, error, &users);
-        r = r < 0 ? r : account_read_users(USERS_TOKENS, config, error, &tokens);
+        r = account_read_users(USERS_PASSWORDS, config, config_path, error, &users);
+        r = r < 0 ? r : account_read_users(USERS_TOKENS, config, config_path, error, &tokens);
     }
     if (r < 0) {
         users_free(users);

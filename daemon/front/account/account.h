@@ -1,5 +1,5 @@
-// Who may do what: users with passwords, programs with tokens, their roles, and how often one may
-// try. Asked by every request of every protocol (RTSP, HTTP), on the main loop.
+// Users and their rights: users with passwords, programs with tokens, their roles, and how often
+// one may try. Asked by every request of every protocol (RTSP, HTTP), on the main loop.
 //
 // A request proves its user by Digest (RFC 7616: SHA-256 or MD5, qop=auth, or none as in RFC 2069)
 // or, over TLS alone, by Basic (RFC 7617). A program sends its token (Bearer, RFC 6750) over TLS or
@@ -30,7 +30,7 @@ struct account_request {
     enum config_role role; // the least that may do it: config_view_role(), or CONFIG_ROLE_VIEWER
 };
 
-// What a request has proved.
+// How a request has proved its user.
 enum account_way {
     ACCOUNT_UNKNOWN, // nothing
     ACCOUNT_UNASKED, // there are no users
@@ -72,16 +72,17 @@ struct account_answer {
     int retry_after_s; // of THROTTLED
 };
 
-// What became of requests since the start, for status and metrics.
+// Counts of requests since the start, for status and metrics.
 struct account_counters {
     uint64_t failed;    // a wrong user or password
     uint64_t throttled; // not checked, because too many had failed before
 };
 
-// Reads the users of `config` (rtsp.users, or the systemd credential of that name). What
-// users_read() says, or -ENOMEM, with the sentence in `error`. The caller owns the result:
+// Reads the users and tokens of `config`, read from `config_path` (users_path()). Errors of
+// users_read(), or -ENOMEM, with the sentence in `error`. The caller owns the result:
 // account_free().
-int account_new(const struct config *config, struct error *error, struct account **ret_account);
+int account_new(const struct config *config, const char *config_path, struct error *error,
+                struct account **ret_account);
 // Takes NULL.
 void account_free(struct account *account);
 
@@ -90,8 +91,8 @@ void account_free(struct account *account);
 // Nonces and what is known of addresses stay. account_take_users() takes over `users`; whoever was
 // logged in is asked again at the next request, see account_is_still_allowed().
 // account_take_tokens() does the same with USERS_TOKENS.
-int account_read_users(enum users_kind kind, const struct config *config, struct error *error,
-                       struct users **ret_users);
+int account_read_users(enum users_kind kind, const struct config *config, const char *config_path,
+                       struct error *error, struct users **ret_users);
 void account_take_users(struct account *account, const struct config *config, struct users *users);
 void account_take_tokens(struct account *account, struct users *tokens);
 // Whether `users` (NULL: none) are those of the kind that it has already.
@@ -116,8 +117,8 @@ void account_check_secret(struct account *account, const struct sockaddr *from, 
 bool account_is_still_allowed(const struct account *account, const struct account_login *login,
                               enum config_role role);
 
-// What a connection whose last request was allowed may watch: what its user's role may, and all
-// where nobody is asked for a user.
+// The role by which a connection may watch whose last request was allowed: its user's, and the
+// highest where nobody is asked for a user.
 enum config_role account_role(const struct account *account, const struct account_login *login);
 
 // Whether requests need a user; and whether nobody is asked for one, from whatever address.

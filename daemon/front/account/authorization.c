@@ -26,9 +26,8 @@ static char *take_quoted(char **at)
         from += *from == '\\' && from[1];
         *to++ = *from;
     }
-    if (*from != '"') {
+    if (*from != '"')
         return NULL;
-    }
     *at = from + 1;
     *to = '\0';
     return begin;
@@ -40,9 +39,8 @@ static int take_pair(char **at, char **ret_name, char **ret_value)
     char *name = *at, *value, *end = name + strcspn(name, TOKEN_ENDS);
     char *equals = end + strspn(end, BLANKS);
 
-    if (end == name || *equals != '=') {
+    if (end == name || *equals != '=')
         return -EINVAL;
-    }
     *end = '\0';
     value = equals + 1;
     value += strspn(value, BLANKS);
@@ -52,13 +50,11 @@ static int take_pair(char **at, char **ret_name, char **ret_value)
     } else {
         end = value + strcspn(value, TOKEN_ENDS);
     }
-    if (!value || end == value) {
+    if (!value || end == value)
         return -EINVAL;
-    }
     *at = end + strspn(end, BLANKS);
-    if (**at != ',' && **at != '\0') {
+    if (**at != ',' && **at != '\0')
         return -EINVAL;
-    }
     *at += **at == ',';
     *end = '\0';
     *ret_name = name;
@@ -103,9 +99,8 @@ static int take_qop(struct authorization *authorization)
 {
     const char *nc = authorization->nc;
 
-    if (!authorization->qop) {
+    if (!authorization->qop)
         return nc || authorization->cnonce ? -EINVAL : 0;
-    }
     if (g_ascii_strcasecmp(authorization->qop, "auth") != 0 || !authorization->cnonce || !nc ||
         !is_hex(nc, COUNT_DIGITS)) {
         return -EINVAL;
@@ -154,15 +149,13 @@ static int parse_basic(char *at, struct authorization *authorization)
 
     at += strspn(at, BLANKS);
     at[strcspn(at, BLANKS)] = '\0';
-    if (strlen(at) < 2) { // GLib asserts that it is not shorter
+    if (strlen(at) < 2) // GLib asserts that it is not shorter
         return -EINVAL;
-    }
     g_base64_decode_inplace(at, &length);
     at[length] = '\0';
     colon = strchr(at, ':');
-    if (!colon || strlen(at) != length) {
+    if (!colon || strlen(at) != length)
         return -EINVAL;
-    }
     *colon = '\0';
     authorization->username = at;
     authorization->password = colon + 1;
@@ -184,15 +177,13 @@ int authorization_parse(const char *header, struct authorization *ret_authorizat
 
     memset(authorization, 0, offsetof(struct authorization, text));
     authorization->text[0] = '\0';
-    if (length >= sizeof authorization->text) {
+    if (length >= sizeof authorization->text)
         return -EINVAL;
-    }
     memcpy(authorization->text, header, length + 1);
     char *at = authorization->text + strspn(authorization->text, BLANKS);
     scheme = strcspn(at, BLANKS);
-    if (at[scheme] == '\0') {
+    if (at[scheme] == '\0')
         return -EINVAL;
-    }
     at[scheme] = '\0';
     if (g_ascii_strcasecmp(at, "Digest") == 0) {
         authorization->scheme = AUTHORIZATION_DIGEST;
@@ -246,9 +237,8 @@ static const char *path_of(const char *uri, size_t *ret_length)
 
     path += is_rtsp(uri) ? strcspn(path, "/?#") : 0;
     length = strcspn(path, "?#");
-    while (length > 0 && path[length - 1] == '/') {
+    while (length > 0 && path[length - 1] == '/')
         length--;
-    }
     *ret_length = length;
     return path;
 }
@@ -258,17 +248,14 @@ bool authorization_uri_matches(const char *uri, const char *request_uri)
     size_t length, wanted_length;
     const char *path, *wanted;
 
-    if (strcmp(uri, request_uri) == 0) {
+    if (strcmp(uri, request_uri) == 0)
         return true;
-    }
-    if (!is_rtsp(request_uri) || (!is_rtsp(uri) && *uri != '/')) {
+    if (!is_rtsp(request_uri) || (!is_rtsp(uri) && *uri != '/'))
         return false;
-    }
     path = path_of(uri, &length);
     wanted = path_of(request_uri, &wanted_length);
-    if (wanted_length < length || memcmp(path, wanted, length) != 0) {
+    if (wanted_length < length || memcmp(path, wanted, length) != 0)
         return false;
-    }
     return wanted_length == length ||
            (length > 0 && wanted[length] == '/' &&
             !memchr(wanted + length + 1, '/', wanted_length - length - 1));

@@ -30,8 +30,8 @@ struct authorization {
 
 // Whether `header` is one of them, whole: no field twice, none missing, none longer than fits; a
 // response with as many digits as its algorithm has; no qop but auth, no -sess, no userhash, which
-// the challenges do not offer. Fields with other names are passed over. -EINVAL if not. What is
-// there is wiped by authorization_finish(), after an error, too.
+// the challenges do not offer. Fields with other names are passed over. -EINVAL if not.
+// authorization_finish() wipes it, after an error, too.
 int authorization_parse(const char *header, struct authorization *ret_authorization);
 void authorization_finish(struct authorization *authorization);
 
@@ -60,8 +60,7 @@ static inline bool bytes_equal(const void *a, const void *b, size_t size)
     const volatile unsigned char *one = a, *other = b;
     unsigned difference = 0;
 
-    for (size_t i = 0; i < size; i++) {
+    for (size_t i = 0; i < size; i++)
         difference |= (unsigned)(one[i] ^ other[i]);
-    }
     return difference == 0;
 }

@@ -85,9 +85,8 @@ static int check_certificate(const struct certificate *certificate, struct error
     gnutls_x509_crt_t crt;
     int failure = gnutls_x509_crt_init(&crt);
 
-    if (failure < 0) {
+    if (failure < 0)
         return error_set(error, -ENOMEM, "out of memory");
-    }
     failure = gnutls_x509_crt_import(crt, &text, GNUTLS_X509_FMT_PEM);
     gnutls_x509_crt_deinit(crt);
     return failure < 0 ? error_set(error, -EINVAL,
@@ -102,9 +101,8 @@ static void describe(struct certificate *certificate, const gnutls_datum_t *der)
     size_t size = sizeof digest;
     int at = snprintf(certificate->fingerprint, sizeof certificate->fingerprint, "SHA-256 ");
 
-    if (gnutls_fingerprint(GNUTLS_DIG_SHA256, der, digest, &size) < 0) {
+    if (gnutls_fingerprint(GNUTLS_DIG_SHA256, der, digest, &size) < 0)
         return;
-    }
     for (size_t i = 0; i < size; i++) {
         at += snprintf(certificate->fingerprint + at, sizeof certificate->fingerprint - (size_t)at,
                        "%s%02X", i ? ":" : "", digest[i]);
@@ -119,9 +117,8 @@ static int read_leaf(struct certificate *certificate)
     int failure = gnutls_certificate_get_crt_raw(certificate->credentials, 0, 0, &der);
 
     failure = failure < 0 ? failure : gnutls_x509_crt_init(&crt);
-    if (failure < 0) {
+    if (failure < 0)
         return failure;
-    }
     failure = gnutls_x509_crt_import(crt, &der, GNUTLS_X509_FMT_DER);
     if (failure == 0) {
         certificate->begins_s = gnutls_x509_crt_get_activation_time(crt);
@@ -141,18 +138,16 @@ static int set_up(struct certificate *certificate, const char *key_path, struct 
     int r = check_certificate(certificate, error);
     int failure;
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     failure = gnutls_certificate_allocate_credentials(&certificate->credentials);
     failure = failure < 0
                   ? failure
                   : gnutls_certificate_set_x509_key_mem2(certificate->credentials, &text, &key,
                                                          GNUTLS_X509_FMT_PEM, NULL, 0);
     failure = failure < 0 ? failure : read_leaf(certificate);
-    if (failure < 0) {
+    if (failure < 0)
         return explain(failure, certificate->path, key_path, error);
-    }
     failure = gnutls_priority_init(&certificate->priority, certificate_priority, NULL);
     return failure < 0 ? error_set(error, -EIO, "GnuTLS does not know \"%s\": %s",
                                    certificate_priority, gnutls_strerror(failure))
@@ -198,7 +193,8 @@ static int load_kept(const char *path, struct error *error, struct certificate *
 // A clock may be years ahead for a while, so one that has expired is kept, and is shown again once
 // the clock is right: of up to GENERATED_KEPT files, tls.pem, tls-2.pem and so on, the first that
 // has not expired.
-static int load_generated(struct error *error, struct certificate **ret_certificate)
+static int find_generated(struct error *error, struct certificate **ret_certificate,
+                          char **ret_missing)
 {
     _cleanup_(cleanup_free) char *first = NULL;
     int r = certificate_store_path(error, &first);
@@ -213,9 +209,8 @@ static int load_generated(struct error *error, struct certificate **ret_certific
             return error_set(error, -ENOMEM, "out of memory");
         }
         r = load_kept(path, error, ret_certificate);
-        if (r > 0) {
+        if (r > 0)
             return 0;
-        }
         if (r == 0) {
             log_warning("the certificate in %s has expired by this machine's clock, %s", path,
                         i < GENERATED_KEPT ? "keeping it and taking another" : "making another");
@@ -223,18 +218,30 @@ static int load_generated(struct error *error, struct certificate **ret_certific
             *ret_certificate = NULL;
         }
         if (r == -ENOENT || (r == 0 && i == GENERATED_KEPT)) {
-            r = certificate_store_generate(path, error);
-            return r < 0 ? r : load_files(path, path, error, ret_certificate);
+            *ret_missing = TAKE(path);
+            return -ENODATA;
         }
     }
     return r;
 }
 
+int certificate_find(const char *path, const char *key_path, struct error *error,
+                     struct certificate **ret_certificate, char **ret_missing)
+{
+    return *path || *key_path ? load_files(path, key_path, error, ret_certificate)
+                              : find_generated(error, ret_certificate, ret_missing);
+}
+
 int certificate_load(const char *path, const char *key_path, struct error *error,
                      struct certificate **ret_certificate)
 {
-    return *path || *key_path ? load_files(path, key_path, error, ret_certificate)
-                              : load_generated(error, ret_certificate);
+    _cleanup_(cleanup_free) char *missing = NULL;
+    int r = certificate_find(path, key_path, error, ret_certificate, &missing);
+
+    if (r != -ENODATA)
+        return r;
+    r = certificate_store_generate(missing, error);
+    return r < 0 ? r : load_files(missing, missing, error, ret_certificate);
 }
 
 struct certificate *certificate_ref(struct certificate *certificate)
@@ -245,15 +252,12 @@ struct certificate *certificate_ref(struct certificate *certificate)
 
 void certificate_unref(struct certificate *certificate)
 {
-    if (!certificate || --certificate->references > 0) {
+    if (!certificate || --certificate->references > 0)
         return;
-    }
-    if (certificate->credentials) {
+    if (certificate->credentials)
         gnutls_certificate_free_credentials(certificate->credentials);
-    }
-    if (certificate->priority) {
+    if (certificate->priority)
         gnutls_priority_deinit(certificate->priority);
-    }
     private_file_finish(&certificate->text);
     private_file_finish(&certificate->key_text);
     free(certificate->path);
@@ -277,9 +281,8 @@ int64_t certificate_expires_s(const struct certificate *certificate)
 
 const char *certificate_fault(const struct certificate *certificate, int64_t now_s)
 {
-    if (now_s < certificate->begins_s) {
+    if (now_s < certificate->begins_s)
         return "is not valid yet";
-    }
     return now_s > certificate->expires_s ? "has expired" : NULL;
 }
 
@@ -323,9 +326,8 @@ int certificate_begin_session(struct certificate *certificate, gnutls_session_t 
     gnutls_session_t session;
     int failure = gnutls_init(&session, GNUTLS_SERVER | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL);
 
-    if (failure < 0) {
+    if (failure < 0)
         return failure == GNUTLS_E_MEMORY_ERROR ? -ENOMEM : -EIO;
-    }
     failure = gnutls_priority_set(session, certificate->priority);
     failure = failure < 0 ? failure
                           : gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE,
@@ -416,9 +418,8 @@ static int add_names(gnutls_x509_crt_t crt)
     char host[HOST_NAME_MAX + 1] = "", local[sizeof host + sizeof ".local"];
     int failure = add_name(crt, "localhost");
 
-    if (gethostname(host, sizeof host - 1) < 0 || !*host) {
+    if (gethostname(host, sizeof host - 1) < 0 || !*host)
         snprintf(host, sizeof host, "edged");
-    }
     failure = failure < 0 ? failure
                           : gnutls_x509_crt_set_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0, host,
                                                           (unsigned)MIN(strlen(host), 64));
@@ -478,9 +479,8 @@ static int store(const char *path, const gnutls_datum_t *key_text, const gnutls_
     char *content = malloc(length);
     int r;
 
-    if (!content) {
+    if (!content)
         return error_set(error, -ENOMEM, "out of memory");
-    }
     memcpy(content, key_text->data, key_text->size);
     memcpy(content + key_text->size, text->data, text->size);
     if (g_mkdir_with_parents(parent, 0700) < 0) {
@@ -506,9 +506,8 @@ int certificate_store_generate(const char *path, struct error *error)
     r = failure < 0 ? error_set(error, failure == GNUTLS_E_MEMORY_ERROR ? -ENOMEM : -EIO,
                                 "cannot make a certificate: %s", gnutls_strerror(failure))
                     : store(path, &key_text, &text, error);
-    if (key_text.data) {
+    if (key_text.data)
         gnutls_memset(key_text.data, 0, key_text.size);
-    }
     gnutls_free(key_text.data);
     gnutls_free(text.data);
     gnutls_x509_crt_deinit(crt);

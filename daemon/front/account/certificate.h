@@ -24,6 +24,10 @@ extern const char certificate_priority[];
 // the file and what is allowed. The caller owns a reference.
 int certificate_load(const char *path, const char *key_path, struct error *error,
                      struct certificate **ret_certificate);
+// The same, but writes nothing: -ENODATA if one has to be generated first, and *ret_missing, which
+// the caller frees, is the path for certificate_store_generate().
+int certificate_find(const char *path, const char *key_path, struct error *error,
+                     struct certificate **ret_certificate, char **ret_missing);
 struct certificate *certificate_ref(struct certificate *certificate);
 // Takes NULL.
 void certificate_unref(struct certificate *certificate);
@@ -59,5 +63,5 @@ int certificate_begin_session(struct certificate *certificate, gnutls_session_t 
 int certificate_store_path(struct error *error, char **ret_path);
 
 // Generates one at `path`, in one step, and makes the parent directories (0700) that are missing.
-// What the file system says, -EIO for GnuTLS's errors, -ENOMEM; the sentence in `error`.
+// Errors of the file system, -EIO for GnuTLS's, -ENOMEM; the sentence in `error`. Any thread.
 int certificate_store_generate(const char *path, struct error *error);

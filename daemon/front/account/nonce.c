@@ -13,7 +13,7 @@
 #define HMAC_SIZE 32
 #define COUNTS_SEEN 32
 
-// What the digits of a nonce stand for.
+// The bytes that the digits of a nonce stand for.
 struct nonce {
     uint8_t id[NONCE_ID_SIZE];
     uint8_t made_ns[sizeof(int64_t)];
@@ -63,24 +63,21 @@ void nonce_make(struct nonces *nonces, const uint8_t address[NONCE_ADDRESS_SIZE]
     tag(nonces, &nonce, address, hmac);
     memcpy(nonce.tag, hmac, sizeof nonce.tag);
     memcpy(bytes, &nonce, sizeof bytes);
-    for (size_t i = 0; i < sizeof bytes; i++) {
+    for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(ret_text + 2 * i, 3, "%02x", bytes[i]);
-    }
 }
 
 static bool parse(const char *text, struct nonce *ret_nonce)
 {
     uint8_t bytes[sizeof *ret_nonce];
 
-    if (strlen(text) != 2 * sizeof bytes) {
+    if (strlen(text) != 2 * sizeof bytes)
         return false;
-    }
     for (size_t i = 0; i < sizeof bytes; i++) {
         int high = g_ascii_xdigit_value(text[2 * i]), low = g_ascii_xdigit_value(text[2 * i + 1]);
 
-        if (high < 0 || low < 0) {
+        if (high < 0 || low < 0)
             return false;
-        }
         bytes[i] = (uint8_t)(high << 4 | low);
     }
     memcpy(ret_nonce, bytes, sizeof *ret_nonce);
@@ -110,9 +107,8 @@ static struct nonce_kept *find(struct nonces *nonces, const struct nonce *nonce)
     for (size_t i = 0; i < NONCE_KEPT; i++) {
         struct nonce_kept *kept = &nonces->kept[i];
 
-        if (kept->counts.highest > 0 && memcmp(kept->id, nonce->id, sizeof kept->id) == 0) {
+        if (kept->counts.highest > 0 && memcmp(kept->id, nonce->id, sizeof kept->id) == 0)
             return kept;
-        }
     }
     return NULL;
 }
@@ -125,13 +121,11 @@ static struct nonce_kept *keep(struct nonces *nonces, const struct nonce *nonce,
     for (size_t i = 0; i < NONCE_KEPT && place->counts.highest > 0; i++) {
         struct nonce_kept *kept = &nonces->kept[i];
 
-        if (kept->counts.highest == 0 || kept->made_ns < place->made_ns) {
+        if (kept->counts.highest == 0 || kept->made_ns < place->made_ns)
             place = kept;
-        }
     }
-    if (place->counts.highest > 0) {
+    if (place->counts.highest > 0)
         nonces->forgotten_ns = MAX(nonces->forgotten_ns, place->made_ns);
-    }
     *place = (struct nonce_kept){.made_ns = made_ns};
     memcpy(place->id, nonce->id, sizeof place->id);
     return place;
@@ -144,9 +138,8 @@ static bool take_in_use(struct nonces *nonces, const struct nonce *nonce, uint32
 {
     struct nonce_kept *kept = count > 0 ? find(nonces, nonce) : NULL;
 
-    if (count == 0) {
+    if (count == 0)
         return true;
-    }
     return take_count(&use->counts, count) && (!kept || take_count(&kept->counts, count));
 }
 
@@ -158,27 +151,21 @@ bool nonce_take(struct nonces *nonces, const char *text, const uint8_t address[N
     struct nonce nonce;
     int64_t made_ns;
 
-    if (!parse(text, &nonce)) {
+    if (!parse(text, &nonce))
         return false;
-    }
     tag(nonces, &nonce, address, hmac);
-    if (!bytes_equal(hmac, nonce.tag, sizeof nonce.tag)) {
+    if (!bytes_equal(hmac, nonce.tag, sizeof nonce.tag))
         return false;
-    }
-    if (use && use->valid && memcmp(use->id, nonce.id, sizeof use->id) == 0) {
+    if (use && use->valid && memcmp(use->id, nonce.id, sizeof use->id) == 0)
         return take_in_use(nonces, &nonce, count, use);
-    }
     memcpy(&made_ns, nonce.made_ns, sizeof made_ns);
-    if (now_ns - made_ns > NONCE_LIFE_S * NS_PER_S) {
+    if (now_ns - made_ns > NONCE_LIFE_S * NS_PER_S)
         return false;
-    }
     kept = count > 0 ? find(nonces, &nonce) : NULL;
-    if (!kept && count == 1 && made_ns > nonces->forgotten_ns) {
+    if (!kept && count == 1 && made_ns > nonces->forgotten_ns)
         kept = keep(nonces, &nonce, made_ns);
-    }
-    if (count > 0 && (!kept || !take_count(&kept->counts, count))) {
+    if (count > 0 && (!kept || !take_count(&kept->counts, count)))
         return false;
-    }
     if (use) {
         *use = (struct nonce_use){.valid = true};
         memcpy(use->id, nonce.id, sizeof use->id);

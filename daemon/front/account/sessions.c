@@ -13,6 +13,7 @@ struct browser {
     char secret[SESSION_SECRET_SIZE];
     struct account_login login;
     int64_t ends_ns;
+    int64_t used_ns; // when it last asked for something
 };
 
 struct sessions {
@@ -25,12 +26,10 @@ static int draw(char ret_secret[SESSION_SECRET_SIZE])
 {
     uint8_t bytes[(SESSION_SECRET_SIZE - 1) / 2];
 
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
         return -errno;
-    }
-    for (size_t i = 0; i < sizeof bytes; i++) {
+    for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(ret_secret + 2 * i, 3, "%02x", bytes[i]);
-    }
     explicit_bzero(bytes, sizeof bytes);
     return 0;
 }
@@ -81,32 +80,41 @@ bool sessions_is_link(const struct sessions *sessions, const char *text)
     return is_secret(sessions->link, text);
 }
 
-// Makes room for one more session of the user: those whose time is over go, and the oldest of too
-// many.
+// Makes room for one more session of the user: those whose time is over go, and of too many the one
+// that has asked for nothing for longest.
 static void make_room(struct sessions *sessions, const char *name, int64_t now_ns)
 {
-    unsigned of_user = 1;
+    unsigned of_user = 0, idlest = 0;
+    int64_t used_ns = INT64_MAX;
 
     for (guint i = sessions->list->len; i-- > 0;) {
+        if (g_array_index(sessions->list, struct browser, i).ends_ns <= now_ns)
+            g_array_remove_index(sessions->list, i);
+    }
+    for (guint i = 0; i < sessions->list->len; i++) {
         const struct browser *session = &g_array_index(sessions->list, struct browser, i);
 
-        of_user += strcmp(session->login.name, name) == 0;
-        if (session->ends_ns <= now_ns ||
-            (strcmp(session->login.name, name) == 0 && of_user > SESSIONS_A_USER)) {
-            g_array_remove_index(sessions->list, i);
+        if (strcmp(session->login.name, name) != 0)
+            continue;
+        of_user++;
+        if (session->used_ns < used_ns) {
+            used_ns = session->used_ns;
+            idlest = i;
         }
     }
+    if (of_user >= SESSIONS_A_USER)
+        g_array_remove_index(sessions->list, idlest);
 }
 
 int sessions_begin(struct sessions *sessions, const struct account_login *login, int64_t now_ns,
                    char ret_secret[SESSION_SECRET_SIZE])
 {
-    struct browser session = {.login = *login, .ends_ns = now_ns + SESSION_S * NS_PER_S};
+    struct browser session = {
+        .login = *login, .ends_ns = now_ns + SESSION_S * NS_PER_S, .used_ns = now_ns};
     int r = draw(session.secret);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     session.login.nonce = (struct nonce_use){0};
     session.login.session = ++sessions->begun;
     session.login.failed = true; // who has the cookie may not try passwords without being counted
@@ -120,12 +128,12 @@ const struct account_login *sessions_find(struct sessions *sessions, const struc
                                           const char *secret, int64_t now_ns)
 {
     for (guint i = 0; i < sessions->list->len; i++) {
-        const struct browser *session = &g_array_index(sessions->list, struct browser, i);
+        struct browser *session = &g_array_index(sessions->list, struct browser, i);
 
-        if (!is_secret(session->secret, secret)) {
+        if (!is_secret(session->secret, secret))
             continue;
-        }
         if (is_valid(session, account, now_ns)) {
+            session->used_ns = now_ns;
             return &session->login;
         }
         g_array_remove_index(sessions->list, i);
@@ -140,9 +148,8 @@ bool sessions_go_on(const struct sessions *sessions, const struct account *accou
     for (guint i = 0; i < sessions->list->len; i++) {
         const struct browser *session = &g_array_index(sessions->list, struct browser, i);
 
-        if (session->login.session == number) {
+        if (session->login.session == number)
             return is_valid(session, account, now_ns);
-        }
     }
     return false;
 }

@@ -2,7 +2,8 @@
 // for is kept here, in memory. Main loop only.
 //
 // A session is of a user, and ends with the user or the password (account_is_still_allowed()),
-// after 12 hours, or when the user begins a 17th. Without users it is of whoever opened the link,
+// after 12 hours, or when the user begins a 17th and it is the one that has asked for nothing for
+// longest. Without users it is of whoever opened the link,
 // whose secret is made at each start and can be read by those alone who may use the control socket.
 #pragma once
 

@@ -24,9 +24,8 @@ static const struct throttle_address *find(const struct throttle *throttle,
                                            const struct peer *network)
 {
     for (size_t i = 0; i < THROTTLE_ADDRESSES; i++) {
-        if (memcmp(&throttle->addresses[i].network, network, sizeof *network) == 0) {
+        if (memcmp(&throttle->addresses[i].network, network, sizeof *network) == 0)
             return &throttle->addresses[i];
-        }
     }
     return NULL;
 }
@@ -38,9 +37,8 @@ static struct throttle_address *find_or_add(struct throttle *throttle, const str
     for (size_t i = 0; i < THROTTLE_ADDRESSES; i++) {
         struct throttle_address *address = &throttle->addresses[i];
 
-        if (memcmp(&address->network, network, sizeof *network) == 0) {
+        if (memcmp(&address->network, network, sizeof *network) == 0)
             return address;
-        }
         first = address->full_ns < first->full_ns ? address : first;
     }
     *first = (struct throttle_address){.network = *network};
@@ -86,9 +84,8 @@ enum throttle_news throttle_count_failure(struct throttle *throttle, const struc
     bool was_waiting = address->is_waiting && address->full_ns > now_ns;
     bool had_failed = has_failed(address, now_ns);
 
-    if (!is_trusted(throttle, &network, now_ns)) {
+    if (!is_trusted(throttle, &network, now_ns))
         bucket_take(&throttle->full_ns, INTERVAL_ALL_NS, now_ns);
-    }
     bucket_take(&address->full_ns, INTERVAL_NS, now_ns);
     address->failed_ns = now_ns;
     address->is_waiting =

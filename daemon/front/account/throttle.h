@@ -11,7 +11,7 @@
 // wrong password within a minute leave half of the common bucket to those without.
 #pragma once
 
-#include "daemon/front/account/peer.h"
+#include "daemon/common/peer.h"
 
 #include <stddef.h>
 
@@ -38,7 +38,7 @@ struct throttle {
     } trusted[THROTTLE_TRUSTED];
 };
 
-// What a wrong password is to the log.
+// How the log takes a wrong password.
 enum throttle_news {
     THROTTLE_MORE_OF_IT,
     THROTTLE_FIRST, // the first of its address for THROTTLE_REMEMBERED_S

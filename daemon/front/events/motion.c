@@ -1,9 +1,9 @@
 #include "daemon/front/events/motion.h"
 
 #include "config/base.h"
-#include "daemon/common/json_members.h"
-#include "daemon/common/json_text.h"
+#include "daemon/common/json.h"
 #include "daemon/common/log.h"
+#include "daemon/front/events/clip_json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -41,8 +41,7 @@ static double duration_s(const struct motion_event *event)
 
 void motion_add_box(JsonBuilder *builder, const struct link_box *box)
 {
-    json_builder_set_member_name(builder, "box");
-    json_builder_begin_object(builder);
+    json_begin_object(builder, "box");
     json_add_integer(builder, "x", box->x);
     json_add_integer(builder, "y", box->y);
     json_add_integer(builder, "width", box->width);
@@ -62,7 +61,7 @@ void motion_add_members(JsonBuilder *builder, const struct motion_event *event)
     json_add_number(builder, "share", event->share);
     json_add_number(builder, "peak", event->peak);
     motion_add_box(builder, &event->box);
-    json_add_clip(builder, "clip", event->clip, "mp4");
+    clip_add_address(builder, "clip", event->clip, "mp4");
     if (event->kind == MOTION_ENDED) {
         json_add_number(builder, "duration_s", duration_s(event));
         json_add_string(builder, "reason", motion_reason_name(event->reason));

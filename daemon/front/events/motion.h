@@ -35,7 +35,7 @@ struct motion_event {
     int64_t started_ns;    // CLOCK_MONOTONIC: pts of the first moving frame
     int64_t at_ns;         // CLOCK_MONOTONIC: pts of the frame that decided, or when the front did
     int64_t wall_ns;       // at_ns by the clock of day, since 1970
-    double share;          // moving pixels of the region's, 0..1, at at_ns
+    double share;          // of the region that moves, 0..1, at at_ns
     double peak;           // the largest share up to then
     uint64_t clip;         // that shows it, and is being written; 0: none. Set by the front
     struct link_box box;

@@ -15,13 +15,11 @@ void regions_init(struct regions *regions, const char *camera, regions_event *ev
 // free.
 static struct region *find_place(struct regions *regions)
 {
-    if (regions->count < LINK_REGIONS_MAX) {
+    if (regions->count < LINK_REGIONS_MAX)
         return &regions->list[regions->count++];
-    }
     for (size_t i = 0; i < regions->count; i++) {
-        if (!regions->list[i].shown) {
+        if (!regions->list[i].shown)
             return &regions->list[i];
-        }
     }
     return NULL;
 }
@@ -32,15 +30,13 @@ static struct region *find_region(struct regions *regions, const char *name)
     struct region *region = NULL;
 
     for (size_t i = 0; i < regions->count; i++) {
-        if (strcmp(regions->list[i].name, name) == 0) {
+        if (strcmp(regions->list[i].name, name) == 0)
             region = &regions->list[i];
-        }
     }
     if (!region) {
         region = find_place(regions);
-        if (!region) {
+        if (!region)
             return NULL;
-        }
         *region = (struct region){.started_ns = -1};
         snprintf(region->name, sizeof region->name, "%s", name);
     }
@@ -73,18 +69,16 @@ static void tell(const struct regions *regions, const struct region *region, enu
 
     snprintf(event.camera, sizeof event.camera, "%s", regions->camera);
     snprintf(event.region, sizeof event.region, "%s", region->name);
-    if (regions->event) {
+    if (regions->event)
         regions->event(regions->context, &event);
-    }
 }
 
 static void set_now(struct region *region, const struct link_region *now)
 {
     region->share = now->share;
     region->box = now->box;
-    if (region->moving && region->peak < region->share) {
+    if (region->moving && region->peak < region->share)
         region->peak = region->share;
-    }
 }
 
 static void start(const struct regions *regions, struct region *region,
@@ -110,20 +104,17 @@ void regions_take_event(struct regions *regions, const struct link_event *event)
 {
     struct region *region = find_region(regions, event->region.name);
 
-    if (!region) {
+    if (!region)
         return;
-    }
     bool known = event->started_ns == region->started_ns;
     if (known && !region->moving) {
         return; // the end of an event that the front has ended already
     }
     // The end was not told: a signal was lost and is back before telemetry could say so.
-    if (!known && region->moving) {
+    if (!known && region->moving)
         end(regions, region, MOTION_LOST, event->started_ns);
-    }
-    if (!region->moving) {
+    if (!region->moving)
         start(regions, region, event);
-    }
     if (event->kind == LINK_EVENT_MOTION_ENDED) {
         region->peak = event->peak_share;
         set_now(region, &event->region);
@@ -135,9 +126,8 @@ static void take_region(struct regions *regions, const struct link_region *now)
 {
     struct region *region = find_region(regions, now->name);
 
-    if (region) {
+    if (region)
         set_now(region, now);
-    }
 }
 
 void regions_end_all(struct regions *regions, enum motion_reason reason)
@@ -147,18 +137,16 @@ void regions_end_all(struct regions *regions, enum motion_reason reason)
 
         region->share = 0;
         region->box = (struct link_box){0};
-        if (region->moving) {
+        if (region->moving)
             end(regions, region, reason, clock_now_ns());
-        }
     }
 }
 
 static bool is_told(const struct link_telemetry *telemetry, const char *name)
 {
     for (size_t i = 0; i < LINK_REGIONS_MAX; i++) {
-        if (strcmp(telemetry->regions[i].name, name) == 0) {
+        if (strcmp(telemetry->regions[i].name, name) == 0)
             return true;
-        }
     }
     return false;
 }
@@ -167,33 +155,28 @@ static void hide(const struct regions *regions, struct region *region)
 {
     region->share = 0;
     region->box = (struct link_box){0};
-    if (region->moving) {
+    if (region->moving)
         end(regions, region, MOTION_RECONFIGURED, clock_now_ns());
-    }
     region->shown = false;
 }
 
 void regions_take_telemetry(struct regions *regions, const struct link_telemetry *telemetry)
 {
     for (size_t i = 0; i < regions->count; i++) {
-        if (regions->list[i].shown && !is_told(telemetry, regions->list[i].name)) {
+        if (regions->list[i].shown && !is_told(telemetry, regions->list[i].name))
             hide(regions, &regions->list[i]);
-        }
     }
     for (size_t i = 0; i < LINK_REGIONS_MAX; i++) {
-        if (telemetry->regions[i].name[0]) {
+        if (telemetry->regions[i].name[0])
             take_region(regions, &telemetry->regions[i]);
-        }
     }
-    if (telemetry->state == LINK_CAMERA_NO_SIGNAL) {
+    if (telemetry->state == LINK_CAMERA_NO_SIGNAL)
         regions_end_all(regions, MOTION_NO_SIGNAL);
-    }
 }
 
 void regions_reconfigure(struct regions *regions)
 {
     regions_end_all(regions, MOTION_RECONFIGURED);
-    for (size_t i = 0; i < regions->count; i++) {
+    for (size_t i = 0; i < regions->count; i++)
         regions->list[i].shown = false;
-    }
 }

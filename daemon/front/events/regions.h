@@ -37,8 +37,8 @@ struct regions {
 // No regions yet; there is nothing to finish. `event` may be NULL.
 void regions_init(struct regions *regions, const char *camera, regions_event *event, void *context);
 
-// Takes an event, or telemetry, of the process; camera_link.c has checked both. What concerns a
-// region too many for a camera is left out: after a reload that renames regions an event of a new
+// Takes an event, or telemetry, of the process; camera_link.c has checked both. Those about a
+// region too many for a camera are left out: after a reload that renames regions an event of a new
 // one may come before the telemetry that tells which are gone. Its beginning is told with its end.
 void regions_take_event(struct regions *regions, const struct link_event *event);
 void regions_take_telemetry(struct regions *regions, const struct link_telemetry *telemetry);

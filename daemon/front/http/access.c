@@ -1,11 +1,15 @@
 #include "daemon/front/http/access.h"
 
 #include "config/config.h"
-#include "daemon/front/account/peer.h"
+#include "daemon/common/peer.h"
+#include "daemon/front/http/control_socket.h"
+#include "daemon/front/http/http_check.h"
 
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>
+
+#define MISDIRECTED_REQUEST 421 // RFC 9110, section 15.5.20
 
 const char *http_header_of(const struct http_request *request, const char *name)
 {
@@ -18,50 +22,39 @@ void access_name_cookie(struct http_access *access, int port)
              access->encrypted ? "__Host-" : "", port);
 }
 
-struct header_count {
-    const char *name;
-    unsigned count;
-};
-
-static CONTROL_RESULT count_header(void *context, enum MHD_ValueKind kind, const char *name,
-                                   const char *value)
-{
-    struct header_count *count = context;
-
-    (void)kind, (void)value;
-    count->count += g_ascii_strcasecmp(name, count->name) == 0;
-    return MHD_YES;
-}
-
-// One that comes twice may be read in two ways by two readers.
-static bool comes_twice(const struct http_request *request, const char *name)
-{
-    struct header_count count = {name, 0};
-
-    MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_header, &count);
-    return count.count > 1;
-}
-
-// Whether the header Host is "127.0.0.1:9854", "[::1]:9854", "localhost" and so on, whole. A client
-// older than HTTP/1.1 sends none.
-static bool calls_loopback(const struct http_request *request)
-{
-    const char *host = http_header_of(request, MHD_HTTP_HEADER_HOST);
-    char name[CONFIG_HOST_SIZE];
-
-    return !host || (config_read_host(host, strlen(host), name) &&
-                     (config_is_loopback(name) || g_ascii_strcasecmp(name, "localhost") == 0));
-}
-
 bool access_is_loopback(const struct http_request *request)
 {
     struct peer peer;
 
-    if (!request->peer) {
+    if (!request->peer)
         return true;
-    }
     peer = peer_of(request->peer);
     return peer_is_loopback(&peer);
+}
+
+// Whether the request comes through one of http.proxies.
+static bool is_forwarded(const struct http_access *access, const struct http_request *request)
+{
+    struct peer peer;
+
+    if (!request->peer)
+        return false;
+    peer = peer_of(request->peer);
+    for (size_t i = 0; i < access->clients->proxies.count; i++) {
+        struct peer proxy = peer_parse(access->clients->proxies.list[i]);
+
+        if (memcmp(&proxy, &peer, sizeof peer) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool access_is_encrypted(const struct http_access *access, const struct http_request *request)
+{
+    const char *scheme = http_header_of(request, "X-Forwarded-Proto");
+
+    return access->encrypted ||
+           (scheme && g_ascii_strcasecmp(scheme, "https") == 0 && is_forwarded(access, request));
 }
 
 bool access_is_private(const struct http_access *access, const struct http_request *request)
@@ -100,11 +93,10 @@ static bool comes_from_own_page(const struct http_access *access,
     const char *origin = http_header_of(request, MHD_HTTP_HEADER_ORIGIN);
     const char *host = http_header_of(request, MHD_HTTP_HEADER_HOST);
     const char *site = http_header_of(request, "Sec-Fetch-Site");
-    const char *scheme = access->encrypted ? "https://" : "http://";
+    const char *scheme = access_is_encrypted(access, request) ? "https://" : "http://";
 
-    if (!origin || !host || !g_str_has_prefix(origin, scheme)) {
+    if (!origin || !host || !g_str_has_prefix(origin, scheme))
         return false;
-    }
     return g_ascii_strcasecmp(origin + strlen(scheme), host) == 0 &&
            (!site || strcmp(site, "same-origin") == 0);
 }
@@ -116,9 +108,9 @@ static const char *find_objection(const struct http_access *access, enum config_
     bool everybody = role == ACCESS_EVERYBODY;
 
     if (!account_has_users(access->account) && !account_is_open(access->account) &&
-        !calls_loopback(request)) {
+        !http_check_is_loopback(request, &access->clients->names)) {
         return "without users this machine answers to 127.0.0.1 and localhost alone; see "
-               "rtsp.users";
+               "rtsp.users and http.names";
     }
     if (!everybody && request->login->way == ACCOUNT_UNASKED &&
         (role > CONFIG_ROLE_VIEWER || changes)) {
@@ -127,28 +119,34 @@ static const char *find_objection(const struct http_access *access, enum config_
     }
     if (changes && (comes_from_page(request) || by_session) &&
         !comes_from_own_page(access, request)) {
-        return "changes that pages of others ask for are refused: Origin has to be this server's";
+        return "changes that pages of others ask for are refused: Origin has to be this server's; "
+               "a "
+               "proxy has to pass on Host, and X-Forwarded-Proto if it ends TLS (HTTP in edged(8))";
     }
     return NULL;
 }
 
-static CONTROL_RESULT challenge(const struct http_request *request,
-                                const struct account_answer *answer, bool by_form)
+bool access_may_embed(const struct http_access *access)
+{
+    return !access->is_local && (!account_has_users(access->account) || access->clients->embed);
+}
+
+static HTTP_RESULT challenge(const struct http_request *request,
+                             const struct account_answer *answer, bool by_form)
 {
     // No browser asks for a password by itself because of this one.
     const char *values[ACCOUNT_CHALLENGES_MAX] = {"Cookie realm=\"" USERS_REALM "\""};
     size_t count = by_form ? 1 : answer->challenge_count;
 
-    for (size_t i = 0; !by_form && i < count; i++) {
+    for (size_t i = 0; !by_form && i < count; i++)
         values[i] = answer->challenges[i];
-    }
-    return control_refuse_with(request->connection, MHD_HTTP_UNAUTHORIZED,
-                               MHD_HTTP_HEADER_WWW_AUTHENTICATE, values, count,
-                               "a user and a password are needed");
+    return http_refuse_with(request->connection, MHD_HTTP_UNAUTHORIZED,
+                            MHD_HTTP_HEADER_WWW_AUTHENTICATE, values, count,
+                            "a user and a password are needed", NULL);
 }
 
-CONTROL_RESULT access_refuse(const struct http_request *request,
-                             const struct account_answer *answer, bool by_form)
+HTTP_RESULT access_refuse(const struct http_request *request, const struct account_answer *answer,
+                          bool by_form)
 {
     g_autofree char *seconds = NULL;
 
@@ -157,12 +155,12 @@ CONTROL_RESULT access_refuse(const struct http_request *request,
         return challenge(request, answer, by_form);
     case ACCOUNT_THROTTLED:
         seconds = g_strdup_printf("%d", answer->retry_after_s);
-        return control_refuse_with(request->connection, MHD_HTTP_TOO_MANY_REQUESTS,
-                                   MHD_HTTP_HEADER_RETRY_AFTER, (const char *const[]){seconds}, 1,
-                                   "too many wrong passwords came from there; try again later");
+        return http_refuse_with(request->connection, MHD_HTTP_TOO_MANY_REQUESTS,
+                                MHD_HTTP_HEADER_RETRY_AFTER, (const char *const[]){seconds}, 1,
+                                "too many wrong passwords came from there; try again later", NULL);
     default:
-        return control_refuse(request->connection, MHD_HTTP_FORBIDDEN,
-                              "this user may not do that, or not from this address");
+        return http_refuse_text(request->connection, MHD_HTTP_FORBIDDEN,
+                                "this user may not do that, or not from this address");
     }
 }
 
@@ -203,24 +201,41 @@ static void identify(const struct http_access *access, enum config_role role,
         role != ACCESS_EVERYBODY && session->role < role ? ACCOUNT_FORBIDDEN : ACCOUNT_ALLOWED;
 }
 
-CONTROL_RESULT access_check(const struct http_access *access, enum config_role role, bool changes,
-                            const struct http_request *request, bool *ret_refused)
+// -1: it came by no connection.
+static int descriptor_of(const struct http_request *request)
+{
+    const union MHD_ConnectionInfo *at =
+        request->connection
+            ? MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD)
+            : NULL;
+
+    return at ? at->connect_fd : -1;
+}
+
+bool access_is_broker(const struct http_access *access, const struct http_request *request)
+{
+    return access->is_local && control_socket_is_broker(descriptor_of(request));
+}
+
+HTTP_RESULT access_check(const struct http_access *access, enum config_role role, bool changes,
+                         const struct http_request *request, bool *ret_refused)
 {
     const struct account_login *session;
     struct account_answer answer;
     const char *objection;
 
-    *ret_refused = false;
-    if (access->is_local) {
-        return MHD_YES;
+    *ret_refused = access->is_local && !control_socket_admits(descriptor_of(request));
+    if (*ret_refused) {
+        return http_refuse_text(request->connection, MHD_HTTP_FORBIDDEN,
+                                "the control socket is not for edged's own processes");
     }
+    if (access->is_local)
+        return MHD_YES;
     *ret_refused = true;
-    if (comes_twice(request, MHD_HTTP_HEADER_AUTHORIZATION) ||
-        comes_twice(request, MHD_HTTP_HEADER_HOST) ||
-        comes_twice(request, MHD_HTTP_HEADER_ORIGIN)) {
-        return control_refuse(request->connection, MHD_HTTP_BAD_REQUEST,
-                              "got more than one header Authorization, Host or Origin, allowed: "
-                              "one of each");
+    if (account_is_open(access->account) && !http_check_is_own(request, &access->clients->names)) {
+        return http_refuse(request->connection, MISDIRECTED_REQUEST, NULL,
+                           "the header Host names another machine,",
+                           "an address, localhost, this machine's name, and http.names");
     }
     session = access_session(access, request);
     identify(access, role, request, session, &answer);
@@ -229,16 +244,22 @@ CONTROL_RESULT access_check(const struct http_access *access, enum config_role r
                              is_fetch(request) && access_is_private(access, request));
     }
     objection = find_objection(access, role, changes, request, session);
-    if (objection) {
-        return control_refuse(request->connection, MHD_HTTP_FORBIDDEN, objection);
-    }
+    if (objection)
+        return http_refuse_text(request->connection, MHD_HTTP_FORBIDDEN, objection);
     *ret_refused = false;
     return MHD_YES;
 }
 
 enum config_role access_role(const struct http_access *access, const struct http_request *request)
 {
-    return access->is_local ? CONFIG_ROLE_ADMIN : account_role(access->account, request->login);
+    if (access->is_local)
+        return access_is_broker(access, request) ? CONFIG_ROLE_OPERATOR : CONFIG_ROLE_ADMIN;
+    return account_role(access->account, request->login);
+}
+
+enum config_role access_rank(const struct http_access *access, const struct http_request *request)
+{
+    return access->is_local ? access_role(access, request) : request->login->role;
 }
 
 bool access_can_change(const struct http_access *access, const struct http_request *request)

@@ -1,4 +1,10 @@
-#include "daemon/front/http/clip_file.h"
+// The bytes of a clip over HTTP: its video, of which a client may ask for a part (RFC 9110, Range),
+// and its picture.
+//
+// The recorder is asked for one block after the other, each when the client has taken the one
+// before, and the connection is suspended meanwhile. So a slow card or a slow client costs a block
+// of memory and nothing else.
+#include "daemon/front/http/handlers.h"
 
 #include "daemon/front/http/clip_request.h"
 
@@ -8,6 +14,7 @@
 
 #define PATIENCE_NS (5 * NS_PER_S) // for a block
 #define AGAIN_MS 20                // after which a recorder that is busy is asked again
+#define UNKNOWN_TOTAL G_MAXINT64   // of a picture, until its first block tells it
 
 // A part of a file under way to a client.
 struct clip_file {
@@ -23,7 +30,7 @@ struct clip_file {
     bool is_broken;
 };
 
-// What is asked for
+// Requests
 // ---------------------------------------------------------------------
 
 // Reads digits. False: there are none, or too many.
@@ -41,27 +48,21 @@ int clip_file_range(const char *range, uint64_t size, uint64_t *ret_first, uint6
     uint64_t first = 0, last = size - 1;
     bool has_first, has_last;
 
-    if (g_ascii_strncasecmp(range, "bytes=", strlen("bytes=")) != 0) {
+    if (g_ascii_strncasecmp(range, "bytes=", strlen("bytes=")) != 0)
         return 0;
-    }
     range += strlen("bytes=");
     has_first = read_number(&range, &first);
-    if (*range++ != '-') {
+    if (*range++ != '-')
         return 0;
-    }
     has_last = read_number(&range, &last);
-    if (*range || (!has_first && !has_last) || (has_first && has_last && last < first)) {
+    if (*range || (!has_first && !has_last) || (has_first && has_last && last < first))
         return 0;
-    }
-    if (!has_first) { // the last bytes
+    if (!has_first) // the last bytes
         first = size - MIN(last, size);
-    }
-    if (!has_first || !has_last || last >= size) {
+    if (!has_first || !has_last || last >= size)
         last = size - 1;
-    }
-    if (first >= size) {
+    if (first >= size)
         return -ERANGE;
-    }
     *ret_first = first;
     *ret_last = last;
     return 1;
@@ -84,9 +85,8 @@ static int choose_range(const struct http_call *call, const struct clip_request 
 
     *ret_first = 0;
     *ret_last = asked->total - 1;
-    if (part != RECORD_VIDEO || !range || (condition && strcmp(condition, tag) != 0)) {
+    if (part != RECORD_VIDEO || !range || (condition && strcmp(condition, tag) != 0))
         return 0;
-    }
     return clip_file_range(range, asked->total, ret_first, ret_last);
 }
 
@@ -150,9 +150,8 @@ static void ask_block(struct clip_file *file)
     file->read.size = (uint32_t)MIN(file->end - file->read.offset, RECORD_BYTES_MAX);
     file->question = recorder_ask(file->recorder, RECORD_READ, 0, &file->read, sizeof file->read,
                                   take_block, file);
-    if (!file->question) {
+    if (!file->question)
         retry(file);
-    }
 }
 
 static ssize_t produce(void *context, char *buffer, size_t size)
@@ -160,9 +159,8 @@ static ssize_t produce(void *context, char *buffer, size_t size)
     struct clip_file *file = context;
     size_t count = MIN(size, file->block->len - file->sent);
 
-    if (count == 0 && file->is_broken) {
+    if (count == 0 && file->is_broken)
         return HTTP_STREAM_BROKEN;
-    }
     if (count == 0 && !file->question && !file->again) {
         g_byte_array_set_size(file->block, 0);
         file->sent = 0;
@@ -187,20 +185,40 @@ static char *name_file(const struct record_clip *clip, const char *kind)
                            text ? text : "", kind);
 }
 
-static CONTROL_RESULT refuse_range(const struct http_call *call, struct clip_request *asked)
+// Whether the client has the file that it asks for already. This comes before Range and If-Range
+// (RFC 9110, section 13.2.2).
+static bool is_unchanged(const struct http_call *call, const struct clip_request *asked)
+{
+    g_autofree char *tag = make_tag(asked);
+
+    return asked->total != UNKNOWN_TOTAL && http_has_tag(call->connection, tag);
+}
+
+static HTTP_RESULT reply_unchanged(const struct http_call *call, struct clip_request *asked,
+                                   enum record_part part)
+{
+    g_autofree char *tag = make_tag(asked);
+    const struct http_header header = {MHD_HTTP_HEADER_ETAG, tag};
+
+    clip_request_free(asked);
+    return http_reply_bytes(call->connection, MHD_HTTP_NOT_MODIFIED,
+                            part == RECORD_VIDEO ? "video/mp4" : "image/jpeg", &header, 1, NULL, 0);
+}
+
+static HTTP_RESULT refuse_range(const struct http_call *call, struct clip_request *asked)
 {
     g_autofree char *range = g_strdup_printf("bytes */%" PRIu64, asked->total);
     const char *const values[] = {range};
 
     clip_request_free(asked);
-    return control_refuse_with(call->connection, MHD_HTTP_RANGE_NOT_SATISFIABLE,
-                               MHD_HTTP_HEADER_CONTENT_RANGE, values, 1,
-                               "the clip has no such bytes");
+    return http_refuse_with(call->connection, MHD_HTTP_RANGE_NOT_SATISFIABLE,
+                            MHD_HTTP_HEADER_CONTENT_RANGE, values, 1, "the clip has no such bytes",
+                            NULL);
 }
 
 // Replies with the part from `first` to `last`, whose first block has come.
-static CONTROL_RESULT begin(const struct http_call *call, struct clip_request *asked,
-                            enum record_part part, bool is_part, uint64_t last)
+static HTTP_RESULT begin(const struct http_call *call, struct clip_request *asked,
+                         enum record_part part, bool is_part, uint64_t last)
 {
     bool is_video = part == RECORD_VIDEO;
     uint64_t count = last - asked->first + 1;
@@ -234,12 +252,12 @@ static CONTROL_RESULT begin(const struct http_call *call, struct clip_request *a
     return http_stream_begin(call->server, call->connection, &head, &source, &file->stream);
 }
 
-static CONTROL_RESULT choose(const struct http_call *call, struct clip_request *asked,
-                             enum record_part part, clip_step *next);
+static HTTP_RESULT choose(const struct http_call *call, struct clip_request *asked,
+                          enum record_part part, clip_step *next);
 
 // The first block has come, or an error.
-static CONTROL_RESULT take_first(const struct http_call *call, struct clip_request *asked,
-                                 enum record_part part, clip_step *next)
+static HTTP_RESULT take_first(const struct http_call *call, struct clip_request *asked,
+                              enum record_part part, clip_step *next)
 {
     if (asked->told.error == -ENOENT || (!asked->told.error && asked->told.total == 0)) {
         return clip_request_refuse(call, asked, MHD_HTTP_NOT_FOUND,
@@ -255,30 +273,30 @@ static CONTROL_RESULT take_first(const struct http_call *call, struct clip_reque
 
 // Asks for the first block of the part that the client wants, or replies with it. Of a file that
 // turns out shorter than it was known to be, the part may begin elsewhere.
-static CONTROL_RESULT choose(const struct http_call *call, struct clip_request *asked,
-                             enum record_part part, clip_step *next)
+static HTTP_RESULT choose(const struct http_call *call, struct clip_request *asked,
+                          enum record_part part, clip_step *next)
 {
     struct record_read read = {.part = part, .id = asked->clip.id};
     uint64_t first = 0, last = 0;
     int r = choose_range(call, asked, part, &first, &last);
 
-    if (r < 0) {
+    if (is_unchanged(call, asked))
+        return reply_unchanged(call, asked, part);
+    if (r < 0)
         return refuse_range(call, asked);
-    }
-    if (asked->bytes->len > 0 && first == asked->first) {
+    if (asked->bytes->len > 0 && first == asked->first)
         return begin(call, asked, part, r > 0, last);
-    }
     asked->first = read.offset = first;
     read.size = (uint32_t)MIN(last - first + 1, RECORD_BYTES_MAX);
     return clip_request_ask(call, asked, RECORD_READ, 0, &read, sizeof read, next);
 }
 
-static CONTROL_RESULT go_on_video(const struct http_call *call, struct clip_request *asked)
+static HTTP_RESULT go_on_video(const struct http_call *call, struct clip_request *asked)
 {
     return take_first(call, asked, RECORD_VIDEO, go_on_video);
 }
 
-static CONTROL_RESULT begin_video(const struct http_call *call, struct clip_request *asked)
+static HTTP_RESULT begin_video(const struct http_call *call, struct clip_request *asked)
 {
     if (asked->clip.bytes == 0) {
         return clip_request_refuse(call, asked, MHD_HTTP_SERVICE_UNAVAILABLE,
@@ -288,23 +306,23 @@ static CONTROL_RESULT begin_video(const struct http_call *call, struct clip_requ
     return choose(call, asked, RECORD_VIDEO, go_on_video);
 }
 
-static CONTROL_RESULT go_on_picture(const struct http_call *call, struct clip_request *asked)
+static HTTP_RESULT go_on_picture(const struct http_call *call, struct clip_request *asked)
 {
     return take_first(call, asked, RECORD_STILL, go_on_picture);
 }
 
-static CONTROL_RESULT begin_picture(const struct http_call *call, struct clip_request *asked)
+static HTTP_RESULT begin_picture(const struct http_call *call, struct clip_request *asked)
 {
-    asked->total = G_MAXINT64; // is told with the first block
+    asked->total = UNKNOWN_TOTAL;
     return choose(call, asked, RECORD_STILL, go_on_picture);
 }
 
-CONTROL_RESULT clip_file_video(struct http_call *call)
+HTTP_RESULT clip_file_video(struct http_call *call)
 {
     return clip_request_find(call, begin_video);
 }
 
-CONTROL_RESULT clip_file_picture(struct http_call *call)
+HTTP_RESULT clip_file_picture(struct http_call *call)
 {
     return clip_request_find(call, begin_picture);
 }

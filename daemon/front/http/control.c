@@ -4,7 +4,7 @@
 #include "daemon/common/log.h"
 #include "daemon/front/http/control_socket.h"
 #include "daemon/front/http/routes.h"
-#include "daemon/front/listener.h"
+#include "daemon/front/socket/listener.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,21 +18,21 @@
 #define SILENCE_S 5u
 #define TCP_SILENCE_S 10u
 // A peer that acknowledges nothing for so long is gone, perhaps with its network.
-#define UNACKNOWLEDGED_MS 30000
+#define UNACKNOWLEDGED_MS 10000
+// Replies that go on are kept for clients that have logged in, where there are as many more.
+#define STREAMS_RESERVED 8
 #define RETIRED_S 1
 
 struct control {
-    struct control_front front;
-    struct event_feed *feed;   // owned
+    struct model *model;       // borrowed
     struct sessions *sessions; // owned
     struct control_socket socket;
     struct http_routes *local; // on the unix socket; owned
 
     // Over TCP
-    struct account *account; // borrowed; NULL: never
-    char *address;           // where it listens; owned
+    char *address; // where it listens; owned
     int port;
-    struct config_http_limits limits;
+    struct config_http_clients clients;
     int fd;                          // the listening socket, of which the endpoint has a copy
     struct certificate *certificate; // reference; NULL: plain
     struct http_routes *remote;      // owned; NULL: it listens nowhere
@@ -60,9 +60,8 @@ static gboolean end_retired(gpointer data)
 // connections.
 static void retire(struct control *control)
 {
-    if (!control->remote) {
+    if (!control->remote)
         return;
-    }
     http_routes_stop_listening(control->remote);
     g_ptr_array_add(control->retired, TAKE(control->remote));
     g_clear_handle_id(&control->retiring, g_source_remove);
@@ -71,11 +70,12 @@ static void retire(struct control *control)
 
 static struct http_routes_base base_of(const struct control *control, bool is_local)
 {
-    return (struct http_routes_base){
-        &control->page,
-        &control->front,
-        control->feed,
-        {.account = control->account, .sessions = control->sessions, .is_local = is_local}};
+    return (struct http_routes_base){&control->page,
+                                     control->model,
+                                     {.account = control->model->account,
+                                      .sessions = control->sessions,
+                                      .is_local = is_local,
+                                      .clients = is_local ? NULL : &control->clients}};
 }
 
 static unsigned limit(int connections)
@@ -83,16 +83,32 @@ static unsigned limit(int connections)
     return (unsigned)MAX(MIN((size_t)connections, descriptors_limit() / 4), 1);
 }
 
-static int begin(const struct control *control, const struct config_http_limits *limits, int fd,
+static struct http_limits limits_of(const struct config_http_clients *clients)
+{
+    unsigned streams = (unsigned)clients->streams, each = (unsigned)clients->streams_a_client;
+    struct http_limits limits = {
+        .connections = limit(clients->connections),
+        .connections_an_address = limit(clients->connections_an_address),
+        .streams = streams,
+        .streams_a_client = each ? each : (streams + 3) / 4,
+        .streams_reserved =
+            streams > STREAMS_RESERVED ? MIN(streams - STREAMS_RESERVED, STREAMS_RESERVED) : 0,
+        .proxy_count = clients->proxies.count,
+    };
+
+    for (size_t i = 0; i < clients->proxies.count; i++)
+        limits.proxies[i] = peer_parse(clients->proxies.list[i]);
+    return limits;
+}
+
+static int begin(const struct control *control, const struct config_http_clients *clients, int fd,
                  struct certificate *certificate, struct error *error,
                  struct http_routes **ret_endpoint)
 {
     const struct http_server_settings settings = {
         .name = "control API over TCP",
         .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0),
-        .connections = limit(limits->connections),
-        .connections_an_address = limit(limits->connections_an_address),
-        .streams = (unsigned)limits->streams,
+        .limits = limits_of(clients),
         .silence_s = TCP_SILENCE_S,
         .certificate = certificate,
     };
@@ -100,9 +116,8 @@ static int begin(const struct control *control, const struct config_http_limits 
     int r = settings.fd < 0 ? error_set(error, -errno, "http.port: %s", strerror(errno))
                             : http_routes_new(&base, &settings, error, ret_endpoint);
 
-    if (r < 0 && settings.fd >= 0) {
+    if (r < 0 && settings.fd >= 0)
         close(settings.fd);
-    }
     return r;
 }
 
@@ -121,9 +136,8 @@ static int open_place(const char *address, int port, struct error *error, int *r
 
 static void close_place(struct control *control)
 {
-    if (control->fd >= 0) {
+    if (control->fd >= 0)
         listener_end(control->fd);
-    }
     control->fd = -1;
 }
 
@@ -140,14 +154,15 @@ static void set_url(struct control *control, const char *address)
 
     g_clear_pointer(&control->url, g_free);
     g_clear_pointer(&control->page.url, g_free);
+    control->page.shown = NULL;
     if (address) {
-        if (strcmp(address, "0.0.0.0") == 0) {
+        if (strcmp(address, "0.0.0.0") == 0)
             own = "127.0.0.1";
-        } else if (strcmp(address, "::") == 0) {
+        else if (strcmp(address, "::") == 0)
             own = "::1";
-        }
         control->url = format_url(address, control->certificate, control->fd);
         control->page.url = format_url(own, control->certificate, control->fd);
+        control->page.shown = control->url;
         control->page.is_loopback = config_is_loopback(own);
     }
 }
@@ -158,7 +173,7 @@ static void restore(struct control *control)
     struct error error = {0};
 
     if (open_place(control->address, control->port, &error, &control->fd) < 0 ||
-        begin(control, &control->limits, control->fd, control->certificate, &error,
+        begin(control, &control->clients, control->fd, control->certificate, &error,
               &control->remote) < 0) {
         log_error("%s, going on without the control API over TCP", error.text);
         set_url(control, NULL);
@@ -173,15 +188,13 @@ static int move(struct control *control, const char *address, int port, struct e
 {
     int r = open_place(address, port, error, ret_fd);
 
-    if (r != -EADDRINUSE || !control->remote || port != control->port) {
+    if (r != -EADDRINUSE || !control->remote || port != control->port)
         return r;
-    }
     retire(control);
     close_place(control);
     r = open_place(address, port, error, ret_fd);
-    if (r < 0) {
+    if (r < 0)
         restore(control);
-    }
     return r;
 }
 
@@ -216,11 +229,12 @@ static void stop(struct control *control)
     set_url(control, NULL);
 }
 
-static void take_limits(struct control *control, const struct config_http_limits *limits)
+static void take_clients(struct control *control, const struct config_http_clients *clients)
 {
-    control->limits = *limits;
-    http_routes_limit(control->remote, limit(limits->connections),
-                      limit(limits->connections_an_address), (unsigned)limits->streams);
+    const struct http_limits limits = limits_of(clients);
+
+    control->clients = *clients;
+    http_routes_limit(control->remote, &limits);
 }
 
 int control_listen(struct control *control, const struct config *config,
@@ -238,36 +252,34 @@ int control_listen(struct control *control, const struct config *config,
         return 0;
     }
     if (stays && is_same_certificate(control->certificate, shown)) {
-        take_limits(control, &config->http.limits);
+        take_clients(control, &config->http.clients);
         return 0;
     }
     r = stays ? 0 : move(control, config->http.address, config->http.port, error, &fd);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
-    r = begin(control, &config->http.limits, fd, shown, error, &endpoint);
+    r = begin(control, &config->http.clients, fd, shown, error, &endpoint);
     if (r < 0) {
-        if (!stays) {
+        if (!stays)
             listener_end(fd);
-        }
-        if (listened && !control->remote) {
+        if (listened && !control->remote)
             restore(control);
-        }
         return r;
     }
     take(control, config->http.address, config->http.port, fd, shown, endpoint);
-    take_limits(control, &config->http.limits);
+    take_clients(control, &config->http.clients);
     return 0;
 }
 
-int control_new(const char *path, const struct control_front *front, struct account *account,
-                struct error *error, struct control **ret_control)
+int control_new(const char *path, struct model *model, struct error *error,
+                struct control **ret_control)
 {
     struct control *control = g_new0(struct control, 1);
     struct http_server_settings settings = {
         .name = "control socket",
-        .connections = (unsigned)CLAMP(descriptors_limit() / 32, 4, LOCAL_CONNECTIONS_MAX),
-        .streams = CONTROL_SOCKET_STREAMS,
+        .limits = {.connections =
+                       (unsigned)CLAMP(descriptors_limit() / 32, 4, LOCAL_CONNECTIONS_MAX),
+                   .streams = CONTROL_SOCKET_STREAMS},
         .silence_s = SILENCE_S,
     };
     int r = control_socket_open(&control->socket, path, error);
@@ -276,11 +288,9 @@ int control_new(const char *path, const struct control_front *front, struct acco
         g_free(control);
         return r;
     }
-    control->front = *front;
-    control->account = account;
+    control->model = model;
     control->fd = -1;
     control->retired = g_ptr_array_new_with_free_func(free_endpoint);
-    control->feed = event_feed_new();
     settings.fd = control->socket.fd;
     r = sessions_new(error, &control->sessions);
     const struct http_routes_base base = base_of(control, true);
@@ -301,27 +311,34 @@ const char *control_url(const struct control *control)
 
 void control_recheck(struct control *control)
 {
-    if (control->remote) {
+    if (control->remote)
         http_routes_recheck(control->remote);
-    }
+}
+
+// Calls `act` with each endpoint.
+static void each_endpoint(const struct control *control, void (*act)(struct http_routes *endpoint))
+{
+    act(control->local);
+    if (control->remote)
+        act(control->remote);
+    for (guint i = 0; i < control->retired->len; i++)
+        act(g_ptr_array_index(control->retired, i));
+}
+
+void control_wake(const struct control *control)
+{
+    each_endpoint(control, http_routes_wake);
 }
 
 void control_stop(struct control *control)
 {
-    http_routes_stop(control->local);
-    if (control->remote) {
-        http_routes_stop(control->remote);
-    }
-    for (guint i = 0; i < control->retired->len; i++) {
-        http_routes_stop(g_ptr_array_index(control->retired, i));
-    }
+    each_endpoint(control, http_routes_stop);
 }
 
 void control_free(struct control *control)
 {
-    if (!control) {
+    if (!control)
         return;
-    }
     control_socket_remove(&control->socket);
     g_clear_handle_id(&control->retiring, g_source_remove);
     http_routes_free(control->remote);
@@ -333,12 +350,6 @@ void control_free(struct control *control)
     g_free(control->address);
     set_url(control, NULL);
     http_routes_free(control->local);
-    event_feed_free(control->feed);
     sessions_free(control->sessions);
     g_free(control);
-}
-
-void control_publish(struct control *control, const struct motion_event *event)
-{
-    event_feed_add(control->feed, event);
 }

@@ -4,20 +4,18 @@
 #pragma once
 
 #include "config/config.h"
-#include "daemon/front/events/motion.h"
 
 #define CONTROL_SOCKET_STREAMS 24 // replies that go on, on the unix socket
 
-struct account;
 struct certificate;
 struct control;
-struct control_front;
+struct model;
 
 // Listens on `path` (0660; parent directory made when missing; a stale socket is replaced, a live
-// one is -EADDRINUSE) in the default main context. `account`, which is borrowed, says who may ask
-// over TCP; NULL: control_listen() is never called. -errno of getrandom().
-int control_new(const char *path, const struct control_front *front, struct account *account,
-                struct error *error, struct control **ret_control);
+// one is -EADDRINUSE) in the default main context. `model` is borrowed; its account says who may
+// ask over TCP, without one control_listen() is never called. -errno of getrandom().
+int control_new(const char *path, struct model *model, struct error *error,
+                struct control **ret_control);
 // Listens over TCP as the group http of `config` says, with `certificate` if it says http.tls. To
 // be called at first and after each change. Requests under way on the old socket, or with the old
 // certificate, have a second to end. After an error, one of listener_open() or http_server_new(),
@@ -28,9 +26,9 @@ int control_listen(struct control *control, const struct config *config,
 const char *control_url(const struct control *control);
 // After account_take_users(): hangs up on clients that may not ask any more.
 void control_recheck(struct control *control);
-// Sends an event to those who follow /v1/events.
-void control_publish(struct control *control, const struct motion_event *event);
-// edged stops: ends the replies with video.
+// Something ended that requests wait for, such as a reload: they go on.
+void control_wake(const struct control *control);
+// edged stops: answers each new request with 503, and ends the replies with video.
 void control_stop(struct control *control);
 // Removes the socket and ends all connections. Takes NULL.
 void control_free(struct control *control);

@@ -4,6 +4,7 @@
 
 #include "config/base.h"
 
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
@@ -13,15 +14,18 @@ struct control_socket {
     struct stat identity; // of the socket file, so that no other file is removed
 };
 
-// The path in the config, or the default for who is running: $XDG_RUNTIME_DIR/edged/control.sock
-// for a user, /run/edged/control.sock for root and services ($RUNTIME_DIRECTORY where systemd sets
-// it). The caller frees *ret_path. -EINVAL for a path longer than a unix address takes.
-int control_socket_path(const char *configured, struct error *error, char **ret_path);
-
 // Listens on `path`, mode 0660 whatever the umask. Makes the parent directories (0755) and replaces
 // the socket of a process that is gone. -EINVAL: longer than the 107 bytes of a unix address;
 // -EADDRINUSE: somebody listens there; -EEXIST: the file there is no socket; -EACCES and others as
 // the file system says, each with its sentence in `error`.
 int control_socket_open(struct control_socket *ret_socket, const char *path, struct error *error);
+// Whether the other end of an accepted connection may ask. A process that edged started, or that
+// such a one has started, may not: it may have been taken over by a picture. It is told by its
+// parent, by seccomp's filters, which it inherits and cannot take off (it has more of them than
+// edged), and by the control group of its unit.
+bool control_socket_admits(int fd);
+// Whether the other end is edged-mqtt, which may ask for less than others: it is told by its user,
+// that of the service, or the one that $EDGED_MQTT_USER names.
+bool control_socket_is_broker(int fd);
 // Removes the file, if it is still the one that was made here.
 void control_socket_remove(const struct control_socket *socket);

@@ -1,4 +1,9 @@
-#include "daemon/front/http/http_page.h"
+// The page that shows the views and changes settings. Its files, those in page/, are built into the
+// program. They hold nothing secret: the page asks for everything that it shows by /v1/, with the
+// rights of the person who has logged in.
+#include "daemon/front/http/handlers.h"
+
+#include "daemon/front/events/clip_json.h"
 
 #include <string.h>
 
@@ -7,6 +12,8 @@
     X(style_css, "style.css", "text/css; charset=utf-8")                                           \
     X(icon_svg, "icon.svg", "image/svg+xml")                                                       \
     X(app_js, "app.js", "text/javascript; charset=utf-8")                                          \
+    X(state_js, "state.js", "text/javascript; charset=utf-8")                                      \
+    X(age_js, "age.js", "text/javascript; charset=utf-8")                                          \
     X(api_js, "api.js", "text/javascript; charset=utf-8")                                          \
     X(video_js, "video.js", "text/javascript; charset=utf-8")                                      \
     X(panels_js, "panels.js", "text/javascript; charset=utf-8")                                    \
@@ -42,39 +49,61 @@ static const struct page_file *find_file(const struct http_call *call)
     const char *name = *call->parameters[0] ? call->parameters[0] : "index.html";
 
     for (size_t i = 0; i < ARRAY_LENGTH(files); i++) {
-        if (strcmp(files[i].name, name) == 0) {
+        if (strcmp(files[i].name, name) == 0)
             return &files[i];
-        }
     }
     return NULL;
 }
 
-CONTROL_RESULT http_page_reply(struct http_call *call)
+// The bytes of a file as they are sent, packed when they are first asked for.
+static const void *bytes_of(const struct page_file *file, bool is_packed, size_t *ret_size)
+{
+    static struct packed_file {
+        void *bytes; // NULL: not asked for yet
+        size_t size;
+    } all[ARRAY_LENGTH(files)];
+    struct packed_file *packed = &all[file - files];
+
+    *ret_size = (size_t)(file->end - file->start);
+    if (is_packed && !packed->bytes)
+        packed->bytes = http_pack(file->start, *ret_size, &packed->size);
+    if (!is_packed || !packed->bytes)
+        return file->start;
+    *ret_size = packed->size;
+    return packed->bytes;
+}
+
+HTTP_RESULT http_page_reply(struct http_call *call)
 {
     const struct page_file *file = find_file(call);
-    const char *known = http_header_of(call->request, MHD_HTTP_HEADER_IF_NONE_MATCH);
     g_autofree char *sum = NULL, *tag = NULL;
     size_t size;
 
-    if (!file) {
-        return control_refuse(call->connection, MHD_HTTP_NOT_FOUND, "the page has no such file");
-    }
-    size = (size_t)(file->end - file->start);
-    sum = g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)file->start, size);
+    if (!file)
+        return http_refuse_text(call->connection, MHD_HTTP_NOT_FOUND, "the page has no such file");
+    const void *bytes = bytes_of(file, http_takes_gzip(call->connection), &size);
+    sum = g_compute_checksum_for_data(G_CHECKSUM_SHA256, bytes, size);
     tag = g_strdup_printf("\"%.16s\"", sum);
     const struct http_header headers[] = {
         {MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache"},
         {MHD_HTTP_HEADER_ETAG, tag},
         {"Content-Security-Policy", POLICY},
+        {MHD_HTTP_HEADER_VARY, MHD_HTTP_HEADER_ACCEPT_ENCODING},
+        {MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip"}, // of what is packed
     };
-    bool is_known = g_strcmp0(known, tag) == 0;
+    size_t count = ARRAY_LENGTH(headers) - (bytes == file->start);
+    bool is_known = http_has_tag(call->connection, tag);
     return http_reply_bytes(call->connection, is_known ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK,
-                            file->content_type, headers, ARRAY_LENGTH(headers),
-                            g_memdup(file->start, is_known ? 0 : (guint)size), is_known ? 0 : size);
+                            file->content_type, headers, count,
+                            g_memdup(bytes, is_known ? 0 : (guint)size), is_known ? 0 : size);
 }
 
-CONTROL_RESULT http_page_openapi(struct http_call *call)
+HTTP_RESULT http_page_openapi(struct http_call *call)
 {
-    return control_reply(call->connection, MHD_HTTP_OK, "application/yaml",
-                         g_strdup(page_openapi_yaml));
+    const char *place = strstr(page_openapi_yaml, "    Clip: {}"), *rest = strchr(place, '\n') + 1;
+    g_autofree char *schema = clip_schema();
+
+    return http_reply(call->connection, MHD_HTTP_OK, "application/yaml",
+                      g_strdup_printf("%.*s%s%s", (int)(place - page_openapi_yaml),
+                                      page_openapi_yaml, schema, rest));
 }

@@ -1,13 +1,12 @@
 #include "daemon/front/http/http_reply.h"
 
-#include "daemon/common/json_members.h"
+#include "daemon/common/json.h"
 
 #include <gio/gio.h>
 #include <glib-unix.h>
 #include <poll.h>
 #include <string.h>
 
-#define ALLOWED "allowed: "
 #define RETRY_AFTER_S "5"
 #define PACKED_FROM_BYTES 4096 // smaller texts are sent as they are
 #define BLOCK_BYTES 16384      // that a stream is asked for at once, if there is room for them
@@ -23,29 +22,26 @@ static const struct http_header common[] = {
 static bool has_header(const struct http_header *headers, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(headers[i].name, name) == 0) {
+        if (strcmp(headers[i].name, name) == 0)
             return true;
-        }
     }
     return false;
 }
 
 // A header that is given replaces the common one of its name.
-static CONTROL_RESULT send_response(struct MHD_Connection *connection, unsigned status,
-                                    const char *content_type, const struct http_header *headers,
-                                    size_t count, struct MHD_Response *response)
+static HTTP_RESULT send_response(struct MHD_Connection *connection, unsigned status,
+                                 const char *content_type, const struct http_header *headers,
+                                 size_t count, struct MHD_Response *response)
 {
-    CONTROL_RESULT result;
+    HTTP_RESULT result;
 
     MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
     for (size_t i = 0; i < ARRAY_LENGTH(common); i++) {
-        if (!has_header(headers, count, common[i].name)) {
+        if (!has_header(headers, count, common[i].name))
             MHD_add_response_header(response, common[i].name, common[i].value);
-        }
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         MHD_add_response_header(response, headers[i].name, headers[i].value);
-    }
     if (status == MHD_HTTP_SERVICE_UNAVAILABLE &&
         !has_header(headers, count, MHD_HTTP_HEADER_RETRY_AFTER)) {
         MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, RETRY_AFTER_S);
@@ -55,9 +51,9 @@ static CONTROL_RESULT send_response(struct MHD_Connection *connection, unsigned 
     return result;
 }
 
-CONTROL_RESULT http_reply_bytes(struct MHD_Connection *connection, unsigned status,
-                                const char *content_type, const struct http_header *headers,
-                                size_t count, void *bytes, size_t size)
+HTTP_RESULT http_reply_bytes(struct MHD_Connection *connection, unsigned status,
+                             const char *content_type, const struct http_header *headers,
+                             size_t count, void *bytes, size_t size)
 {
     struct MHD_Response *response =
         MHD_create_response_from_buffer_with_free_callback(size, bytes, g_free);
@@ -69,8 +65,15 @@ CONTROL_RESULT http_reply_bytes(struct MHD_Connection *connection, unsigned stat
     return send_response(connection, status, content_type, headers, count, response);
 }
 
-// Whether it says that it unpacks gzip. Weights are not looked at but for a refusal.
-static bool takes_gzip(struct MHD_Connection *connection)
+bool http_has_tag(struct MHD_Connection *connection, const char *tag)
+{
+    const char *known =
+        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_IF_NONE_MATCH);
+
+    return known && (strcmp(known, "*") == 0 || strstr(known, tag)); // the tag is in quotes
+}
+
+bool http_takes_gzip(struct MHD_Connection *connection)
 {
     const char *encodings =
         MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT_ENCODING);
@@ -79,8 +82,7 @@ static bool takes_gzip(struct MHD_Connection *connection)
     return word && !g_str_has_prefix(word, "gzip;q=0") && !g_str_has_prefix(word, "gzip; q=0");
 }
 
-// RFC 1952. NULL: it does not get smaller.
-static void *pack(const char *text, size_t size, size_t *ret_size)
+void *http_pack(const char *text, size_t size, size_t *ret_size)
 {
     g_autoptr(GZlibCompressor) gzip = g_zlib_compressor_new(G_ZLIB_COMPRESSOR_FORMAT_GZIP, -1);
     g_autofree char *packed = g_malloc(size);
@@ -94,20 +96,20 @@ static void *pack(const char *text, size_t size, size_t *ret_size)
     return g_steal_pointer(&packed);
 }
 
-CONTROL_RESULT control_reply(struct MHD_Connection *connection, unsigned status,
-                             const char *content_type, char *text)
+HTTP_RESULT http_reply(struct MHD_Connection *connection, unsigned status, const char *content_type,
+                       char *text)
 {
     static const struct http_header headers[] = {
         {MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip"},
         {MHD_HTTP_HEADER_VARY, MHD_HTTP_HEADER_ACCEPT_ENCODING},
     };
     size_t size = strlen(text), packed_size;
-    void *packed =
-        size >= PACKED_FROM_BYTES && takes_gzip(connection) ? pack(text, size, &packed_size) : NULL;
+    void *packed = size >= PACKED_FROM_BYTES && http_takes_gzip(connection)
+                       ? http_pack(text, size, &packed_size)
+                       : NULL;
 
-    if (!packed) {
+    if (!packed)
         return http_reply_bytes(connection, status, content_type, NULL, 0, text, size);
-    }
     g_free(text);
     return http_reply_bytes(connection, status, content_type, headers, ARRAY_LENGTH(headers),
                             packed, packed_size);
@@ -115,80 +117,95 @@ CONTROL_RESULT control_reply(struct MHD_Connection *connection, unsigned status,
 
 static void add_text(JsonBuilder *builder, const char *name, const char *text)
 {
-    if (text) {
+    if (text)
         json_add_string(builder, name, text);
-    }
 }
 
-static CONTROL_RESULT reply_problem(struct MHD_Connection *connection, unsigned status,
-                                    const char *key, const char *sentence,
-                                    const struct http_header *headers, size_t count)
+static HTTP_RESULT reply_problem(struct MHD_Connection *connection, unsigned status,
+                                 const char *key, const char *sentence, const char *allowed,
+                                 const struct http_header *headers, size_t count)
 {
     g_autoptr(JsonBuilder) builder = json_builder_new();
-    g_autoptr(JsonNode) node = NULL;
-    g_autofree char *text = NULL;
-    const char *allowed = strstr(sentence, ALLOWED);
 
     json_builder_begin_object(builder);
     add_text(builder, "error", sentence);
     add_text(builder, "title", MHD_get_reason_phrase_for(status));
-    json_builder_set_member_name(builder, "status");
-    json_builder_add_int_value(builder, status);
+    json_add_integer(builder, "status", status);
     add_text(builder, "detail", sentence);
     add_text(builder, "key", key);
-    add_text(builder, "allowed", allowed ? allowed + strlen(ALLOWED) : NULL);
-    json_builder_end_object(builder);
-    node = json_builder_get_root(builder);
-    text = json_to_string(node, FALSE);
-    char *line = g_strconcat(text, "\n", NULL);
+    add_text(builder, "allowed", allowed);
+    char *line = json_end_line(builder);
     return http_reply_bytes(connection, status, "application/problem+json", headers, count, line,
                             strlen(line));
 }
 
-CONTROL_RESULT http_refuse_key(struct MHD_Connection *connection, unsigned status, const char *key,
-                               const char *sentence)
+// "key: got … allowed: …"; without the key, or what is allowed, where these are NULL. The caller
+// g_free()s it.
+static char *make_sentence(const char *key, const char *got, const char *allowed)
 {
-    return reply_problem(connection, status, key, sentence, NULL, 0);
+    return g_strconcat(key ? key : "", key ? ": " : "", got, allowed ? " allowed: " : "",
+                       allowed ? allowed : "", NULL);
 }
 
-CONTROL_RESULT control_refuse(struct MHD_Connection *connection, unsigned status,
-                              const char *sentence)
+HTTP_RESULT http_refuse_text(struct MHD_Connection *connection, unsigned status,
+                             const char *sentence)
 {
-    size_t length = strspn(sentence, "abcdefghijklmnopqrstuvwxyz_");
-    g_autofree char *key = length > 0 && g_str_has_prefix(sentence + length, ": ")
-                               ? g_strndup(sentence, length)
-                               : NULL;
-
-    return http_refuse_key(connection, status, key, sentence);
+    return reply_problem(connection, status, NULL, sentence, NULL, NULL, 0);
 }
 
-CONTROL_RESULT http_refuse_value(struct MHD_Connection *connection, const char *key,
-                                 const char *got, const char *allowed)
+HTTP_RESULT http_refuse(struct MHD_Connection *connection, unsigned status, const char *key,
+                        const char *got, const char *allowed)
 {
-    g_autofree char *sentence = g_strdup_printf("%s: got \"%s\", allowed: %s", key, got, allowed);
+    g_autofree char *sentence = make_sentence(key, got, allowed);
 
-    return control_refuse(connection, MHD_HTTP_BAD_REQUEST, sentence);
+    return reply_problem(connection, status, key, sentence, allowed, NULL, 0);
 }
 
-CONTROL_RESULT control_refuse_with(struct MHD_Connection *connection, unsigned status,
-                                   const char *name, const char *const *values, size_t count,
-                                   const char *sentence)
+HTTP_RESULT http_refuse_fault(struct MHD_Connection *connection, unsigned status,
+                              const struct fault *fault)
 {
+    const struct error *error = &fault->error;
+    const char *key = *fault->key ? fault->key : NULL;
+    g_autofree char *sentence = make_sentence(key, error->text, NULL);
+
+    return reply_problem(connection, status, key, sentence,
+                         error->allowed ? error->text + error->allowed : NULL, NULL, 0);
+}
+
+HTTP_RESULT http_refuse_value(struct MHD_Connection *connection, const char *key, const char *value,
+                              const char *allowed)
+{
+    g_autofree char *got = g_strdup_printf("got \"%s\",", value);
+
+    return http_refuse(connection, MHD_HTTP_BAD_REQUEST, key, got, allowed);
+}
+
+HTTP_RESULT http_refuse_absent(struct MHD_Connection *connection, struct lookup_absent *absent)
+{
+    g_autofree char *got = g_strdup_printf("there is no \"%s\",", absent->name);
+    g_autofree char *allowed = absent->allowed;
+
+    absent->allowed = NULL;
+    return http_refuse(connection, MHD_HTTP_NOT_FOUND, absent->key, got, allowed);
+}
+
+HTTP_RESULT http_refuse_with(struct MHD_Connection *connection, unsigned status, const char *name,
+                             const char *const *values, size_t count, const char *got,
+                             const char *allowed)
+{
+    g_autofree char *sentence = make_sentence(NULL, got, allowed);
     struct http_header headers[8];
 
     count = MIN(count, ARRAY_LENGTH(headers));
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         headers[i] = (struct http_header){name, values[i]};
-    }
-    return reply_problem(connection, status, NULL, sentence, headers, count);
+    return reply_problem(connection, status, NULL, sentence, allowed, headers, count);
 }
 
-CONTROL_RESULT control_refuse_method(struct MHD_Connection *connection, const char *allowed)
+HTTP_RESULT http_refuse_method(struct MHD_Connection *connection, const char *allowed)
 {
-    g_autofree char *sentence = g_strdup_printf("no such method here; allowed: %s", allowed);
-
-    return control_refuse_with(connection, MHD_HTTP_METHOD_NOT_ALLOWED, MHD_HTTP_HEADER_ALLOW,
-                               &allowed, 1, sentence);
+    return http_refuse_with(connection, MHD_HTTP_METHOD_NOT_ALLOWED, MHD_HTTP_HEADER_ALLOW,
+                            &allowed, 1, "no such method here;", allowed);
 }
 
 // Replies that go on
@@ -240,7 +257,7 @@ static void suspend(struct http_stream *stream)
     MHD_suspend_connection(stream->connection);
 }
 
-// What libmicrohttpd calls when it can send more. It would call again at once after a 0, if the
+// Called by libmicrohttpd when it can send more. It would call again at once after a 0, if the
 // connection were not suspended.
 static ssize_t read_more(void *context, uint64_t position, char *buffer, size_t size)
 {
@@ -249,55 +266,67 @@ static ssize_t read_more(void *context, uint64_t position, char *buffer, size_t 
                                 : stream->source.produce(stream->source.context, buffer, size);
 
     (void)position;
-    if (made == HTTP_STREAM_BROKEN) {
+    if (made == HTTP_STREAM_BROKEN)
         return MHD_CONTENT_READER_END_WITH_ERROR;
-    }
-    if (made == HTTP_STREAM_END || (made == 0 && stream->ending)) {
+    if (made == HTTP_STREAM_END || (made == 0 && stream->ending))
         return MHD_CONTENT_READER_END_OF_STREAM;
-    }
-    if (made == 0) {
+    if (made == 0)
         suspend(stream);
-    }
     return made;
 }
 
-// What libmicrohttpd calls when the response is over, however it ended.
+// Called by libmicrohttpd when the response is over, however it ended.
 static void drop_stream(void *context)
 {
     struct http_stream *stream = context;
 
     g_clear_handle_id(&stream->hang_up, g_source_remove);
-    g_ptr_array_remove_fast(http_server_streams(stream->server), stream);
+    http_server_remove_stream(stream->server, stream);
     stream->source.release(stream->source.context);
     g_free(stream);
 }
 
-// As many go on as may: replies 503 and lets the source go.
-static CONTROL_RESULT refuse_stream(struct MHD_Connection *connection,
-                                    const struct http_stream_source *source)
+static void end_stream(struct http_stream *stream)
 {
-    source->release(source->context);
-    return control_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-                          "as many clients follow events and videos as may (http.limits); try "
-                          "again later");
+    if (stream->end)
+        stream->end(stream->source.context);
+    else
+        stream->ending = true;
+    http_stream_wake(stream);
 }
 
-CONTROL_RESULT http_stream_begin(struct http_server *server, struct MHD_Connection *connection,
-                                 const struct http_head *head,
-                                 const struct http_stream_source *source,
-                                 struct http_stream **ret_stream)
+// NULL: as many go on as may. Then it has replied 503, with *ret_result, and let the source go.
+static struct http_stream *add_stream(struct http_server *server, struct MHD_Connection *connection,
+                                      const struct http_stream_source *source, bool is_download,
+                                      HTTP_RESULT *ret_result)
 {
-    struct http_stream *stream;
-    struct MHD_Response *response;
+    struct http_stream *stream = g_new0(struct http_stream, 1), *leaves;
+    struct fault fault = {0};
 
-    if (!http_server_takes_stream(server)) {
-        return refuse_stream(connection, source);
-    }
-    stream = g_new0(struct http_stream, 1);
     stream->server = server;
     stream->connection = connection;
     stream->source = *source;
-    g_ptr_array_add(http_server_streams(server), stream);
+    if (http_server_add_stream(server, connection, stream, is_download, &fault, &leaves) < 0) {
+        source->release(source->context);
+        g_free(stream);
+        *ret_result = http_refuse_fault(connection, MHD_HTTP_SERVICE_UNAVAILABLE, &fault);
+        return NULL;
+    }
+    if (leaves)
+        end_stream(leaves);
+    return stream;
+}
+
+HTTP_RESULT http_stream_begin(struct http_server *server, struct MHD_Connection *connection,
+                              const struct http_head *head, const struct http_stream_source *source,
+                              struct http_stream **ret_stream)
+{
+    HTTP_RESULT result = MHD_NO;
+    struct http_stream *stream = add_stream(server, connection, source, head->size, &result);
+    struct MHD_Response *response;
+
+    if (!stream)
+        return result;
     response = MHD_create_response_from_callback(head->size ? head->size : MHD_SIZE_UNKNOWN,
                                                  BLOCK_BYTES, read_more, stream, drop_stream);
     if (!response) {
@@ -305,23 +334,20 @@ CONTROL_RESULT http_stream_begin(struct http_server *server, struct MHD_Connecti
         return MHD_NO;
     }
     *ret_stream = stream;
+    if (!head->size) // nginx passes on what comes instead of collecting it
+        MHD_add_response_header(response, "X-Accel-Buffering", "no");
     return send_response(connection, head->status ? head->status : MHD_HTTP_OK, head->content_type,
                          head->headers, head->count, response);
 }
 
-CONTROL_RESULT http_wait(struct http_server *server, const struct http_request *request,
-                         const struct http_stream_source *source, struct http_stream **ret_stream)
+HTTP_RESULT http_wait(struct http_server *server, const struct http_request *request,
+                      const struct http_stream_source *source, struct http_stream **ret_stream)
 {
-    struct http_stream *stream;
+    HTTP_RESULT result = MHD_NO;
+    struct http_stream *stream = add_stream(server, request->connection, source, false, &result);
 
-    if (!http_server_takes_stream(server)) {
-        return refuse_stream(request->connection, source);
-    }
-    stream = g_new0(struct http_stream, 1);
-    stream->server = server;
-    stream->connection = request->connection;
-    stream->source = *source;
-    g_ptr_array_add(http_server_streams(server), stream);
+    if (!stream)
+        return result;
     *request->waiting = (struct http_waiting){drop_stream, stream};
     suspend(stream);
     *ret_stream = stream;
@@ -338,14 +364,70 @@ void *http_take_waiting(const struct http_request *request)
     struct http_stream *stream = request->waiting->context;
     void *context;
 
-    if (!stream) {
+    if (!stream)
         return NULL;
-    }
     context = stream->source.context;
     stream->source.release = keep_source;
     drop_stream(stream);
     *request->waiting = (struct http_waiting){0};
     return context;
+}
+
+// A request that waits in a list.
+struct http_later {
+    GPtrArray *list;            // borrowed
+    struct http_stream *stream; // borrowed
+    guint timer;                // GLib source id; 0: none
+    void *context;              // owned
+};
+
+static void leave(void *data)
+{
+    struct http_later *later = data;
+
+    g_clear_handle_id(&later->timer, g_source_remove);
+    g_ptr_array_remove_fast(later->list, later);
+    g_free(later->context);
+    g_free(later);
+}
+
+static gboolean on_late(gpointer data)
+{
+    struct http_later *later = data;
+
+    later->timer = 0;
+    http_stream_wake(later->stream);
+    return G_SOURCE_REMOVE;
+}
+
+HTTP_RESULT http_wait_in(GPtrArray *list, struct http_server *server,
+                         const struct http_request *request, unsigned timeout_ms, void *context)
+{
+    struct http_later *later = g_new0(struct http_later, 1);
+    const struct http_stream_source source = {.release = leave, .context = later};
+
+    later->list = list;
+    later->context = context;
+    later->timer = timeout_ms ? g_timeout_add(timeout_ms, on_late, later) : 0;
+    g_ptr_array_add(list, later);
+    return http_wait(server, request, &source, &later->stream);
+}
+
+void http_wake_all(const GPtrArray *list)
+{
+    for (guint i = 0; i < list->len; i++)
+        http_stream_wake(((struct http_later *)g_ptr_array_index(list, i))->stream);
+}
+
+bool http_take_from(const struct http_request *request, void **ret_context)
+{
+    struct http_later *later = http_take_waiting(request);
+
+    if (!later)
+        return false;
+    *ret_context = TAKE(later->context);
+    leave(later);
+    return true;
 }
 
 void http_stream_set_end(struct http_stream *stream, void (*end)(void *context))
@@ -360,9 +442,8 @@ void http_streams_stop(const struct http_server *server)
     for (guint i = 0; i < streams->len; i++) {
         const struct http_stream *stream = g_ptr_array_index(streams, i);
 
-        if (stream->end) {
+        if (stream->end)
             stream->end(stream->source.context);
-        }
     }
 }
 

@@ -1,11 +1,12 @@
-// Whoever asks becomes a picture_viewer, which waits for a first JPEG with its request suspended:
-// only then is known whether there is one. A snapshot ends with it. A stream asks for the next one
-// when the last has been sent and its time has come, so nothing ever queues.
+// Each request becomes a picture_viewer and waits, suspended, for a first JPEG: only then is known
+// whether there is one. A snapshot ends with it. A stream asks for the next one when the last has
+// been sent and its time has come, so nothing ever queues.
 
-#include "daemon/front/http/pictures.h"
+#include "daemon/front/http/handlers.h"
 
 #include "daemon/front/stream/stream.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,7 @@
 #define RETRY_AFTER_S "1"
 
 struct picture_viewer {
-    const struct control_front *front; // borrowed
+    const struct model *model; // borrowed
     enum config_role role;
     char *camera, *view;   // as asked for; owned; NULL: any
     struct stream *stream; // a reference
@@ -48,9 +49,8 @@ static void free_viewer(void *context)
     g_clear_handle_id(&viewer->timer, g_source_remove);
     stills_leave(&viewer->waiter);
     still_unref(viewer->still);
-    if (viewer->counts) {
-        stream_count_http_viewer(viewer->stream, -1);
-    }
+    if (viewer->counts)
+        stream_count_viewer(viewer->stream, VIEWER_HTTP, -1);
     stream_unref(viewer->stream);
     g_free(viewer->camera);
     g_free(viewer->view);
@@ -58,7 +58,7 @@ static void free_viewer(void *context)
     g_free(viewer);
 }
 
-// What is asked for
+// Requests
 // ---------------------------------------------------------------------
 
 static bool read_scale(const char *text, unsigned *ret_scale)
@@ -79,20 +79,19 @@ static bool read_fps(const char *text, int64_t *ret_interval_ns)
     char *end;
     double fps = g_ascii_strtod(text, &end);
 
-    if (end == text || *end || !(fps >= FPS_MIN && fps <= FPS_MAX)) {
+    if (end == text || *end || !(fps >= FPS_MIN && fps <= FPS_MAX))
         return false;
-    }
     *ret_interval_ns = (int64_t)((double)NS_PER_S / fps);
     return true;
 }
 
 // NULL: the request is refused, as *ret_result.
-static struct picture_viewer *new_viewer(const struct http_call *call, CONTROL_RESULT *ret_result)
+static struct picture_viewer *new_viewer(const struct http_call *call, HTTP_RESULT *ret_result)
 {
     const char *camera = http_query(call, "camera"), *view = http_query(call, "view"),
                *scale = http_query(call, "scale"), *fps = http_query(call, "fps");
-    g_autofree char *refusal = NULL;
-    struct picture_viewer asked = {.front = call->front, .role = call->role};
+    struct lookup_absent absent;
+    struct picture_viewer asked = {.model = call->model, .role = call->role};
     struct picture_viewer *viewer;
 
     if (scale && !read_scale(scale, &asked.waiter.scale)) {
@@ -105,9 +104,9 @@ static struct picture_viewer *new_viewer(const struct http_call *call, CONTROL_R
     }
     camera = camera && *camera ? camera : NULL;
     view = view && *view ? view : NULL;
-    asked.stream = call->front->find_view(call->front->context, call->role, camera, view, &refusal);
+    asked.stream = lookup_view(call->model->cameras, call->role, camera, view, &absent);
     if (!asked.stream) {
-        *ret_result = control_refuse(call->connection, MHD_HTTP_NOT_FOUND, refusal);
+        *ret_result = http_refuse_absent(call->connection, &absent);
         return NULL;
     }
     viewer = g_new(struct picture_viewer, 1);
@@ -123,9 +122,8 @@ static struct picture_viewer *new_viewer(const struct http_call *call, CONTROL_R
 
 static void wake(struct picture_viewer *viewer)
 {
-    if (viewer->reply) {
+    if (viewer->reply)
         http_stream_wake(viewer->reply);
-    }
 }
 
 static void take_still(void *context, struct still *still)
@@ -156,13 +154,13 @@ static void begin_wait(struct picture_viewer *viewer, int64_t after_ns)
 }
 
 // Replies to a request that has a picture, or has waited for one in vain. Takes over the viewer.
-typedef CONTROL_RESULT reply_function(const struct http_call *call, struct picture_viewer *viewer);
+typedef HTTP_RESULT reply_function(const struct http_call *call, struct picture_viewer *viewer);
 
 // Waits for the first picture. `reply` is called at once, or when the request has waited.
-static CONTROL_RESULT reply_with_first(const struct http_call *call, reply_function *reply)
+static HTTP_RESULT reply_with_first(const struct http_call *call, reply_function *reply)
 {
     struct picture_viewer *viewer = http_take_waiting(call->request);
-    CONTROL_RESULT result = MHD_NO;
+    HTTP_RESULT result = MHD_NO;
 
     if (viewer) {
         viewer->reply = NULL;
@@ -171,9 +169,8 @@ static CONTROL_RESULT reply_with_first(const struct http_call *call, reply_funct
         return reply(call, viewer);
     }
     viewer = new_viewer(call, &result);
-    if (!viewer) {
+    if (!viewer)
         return result;
-    }
     int64_t after_ns = clock_now_ns() - FRESH_NS;
     struct still *newest =
         stills_newest(stream_stills(viewer->stream), viewer->waiter.scale, after_ns);
@@ -188,15 +185,15 @@ static CONTROL_RESULT reply_with_first(const struct http_call *call, reply_funct
                      &viewer->reply);
 }
 
-static CONTROL_RESULT refuse_no_picture(const struct http_call *call, struct picture_viewer *viewer)
+static HTTP_RESULT refuse_no_picture(const struct http_call *call, struct picture_viewer *viewer)
 {
     static const char *const retry_after = RETRY_AFTER_S;
     g_autofree char *sentence = g_strdup_printf(
         "there is no picture of %s now: see the camera in /v1/status", stream_path(viewer->stream));
 
     free_viewer(viewer);
-    return control_refuse_with(call->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-                               MHD_HTTP_HEADER_RETRY_AFTER, &retry_after, 1, sentence);
+    return http_refuse_with(call->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+                            MHD_HTTP_HEADER_RETRY_AFTER, &retry_after, 1, sentence, NULL);
 }
 
 // A slow camera may have brought nothing within the time.
@@ -205,9 +202,8 @@ static void take_older(struct picture_viewer *viewer)
     struct still *newest = stills_newest(stream_stills(viewer->stream), viewer->waiter.scale,
                                          clock_now_ns() - OLDEST_NS);
 
-    if (!viewer->still && newest) {
+    if (!viewer->still && newest)
         take_still(viewer, newest);
-    }
 }
 
 // Times of capture
@@ -253,30 +249,33 @@ static char *name_file(const struct stream *stream)
     return header;
 }
 
-static CONTROL_RESULT reply_snapshot(const struct http_call *call, struct picture_viewer *viewer)
+static HTTP_RESULT reply_snapshot(const struct http_call *call, struct picture_viewer *viewer)
 {
     take_older(viewer);
-    if (!viewer->still) {
+    if (!viewer->still)
         return refuse_no_picture(call, viewer);
-    }
     const struct still *still = viewer->still;
     int64_t us = captured_us(still);
     g_autofree char *date = format_date(us), *file = name_file(viewer->stream);
-    char seconds[32];
-    void *bytes = g_malloc(still->size);
+    char seconds[32], tag[64];
 
     format_seconds(us, seconds, sizeof seconds);
+    snprintf(tag, sizeof tag, "\"%" PRIx64 "-%zx\"", (uint64_t)still->captured_ns, still->size);
     const struct http_header headers[] = {{MHD_HTTP_HEADER_LAST_MODIFIED, date},
+                                          {MHD_HTTP_HEADER_ETAG, tag},
                                           {"X-Timestamp", seconds},
-                                          {MHD_HTTP_HEADER_CONTENT_DISPOSITION, file}};
-    memcpy(bytes, still->bytes, still->size);
-    size_t size = still->size;
+                                          {MHD_HTTP_HEADER_CONTENT_DISPOSITION, file},
+                                          http_media_policy(call)};
+    bool is_known = http_has_tag(call->connection, tag);
+    size_t size = is_known ? 0 : still->size;
+    void *bytes = g_memdup(still->bytes, (guint)size);
+
     free_viewer(viewer);
-    return http_reply_bytes(call->connection, MHD_HTTP_OK, "image/jpeg", headers,
-                            ARRAY_LENGTH(headers), bytes, size);
+    return http_reply_bytes(call->connection, is_known ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK,
+                            "image/jpeg", headers, ARRAY_LENGTH(headers), bytes, size);
 }
 
-CONTROL_RESULT pictures_reply_snapshot(struct http_call *call)
+HTTP_RESULT pictures_reply_snapshot(struct http_call *call)
 {
     return reply_with_first(call, reply_snapshot);
 }
@@ -300,10 +299,8 @@ static char *write_head(const struct still *still, bool first)
 // Whether the view is still there, and may be watched.
 static bool may_go_on(const struct picture_viewer *viewer)
 {
-    g_autofree char *refusal = NULL;
-
-    return viewer->front->find_view(viewer->front->context, viewer->role, viewer->camera,
-                                    viewer->view, &refusal) == viewer->stream;
+    return lookup_view(viewer->model->cameras, viewer->role, viewer->camera, viewer->view, NULL) ==
+           viewer->stream;
 }
 
 // A newer picture than the last: one that others have had made just now, or one that is to come.
@@ -314,11 +311,10 @@ static void ask_for_next(struct picture_viewer *viewer)
     struct still *newest =
         stills_newest(stills, viewer->waiter.scale, MAX(last_ns, now_ns - FRESH_NS));
 
-    if (newest) {
+    if (newest)
         take_still(viewer, newest);
-    } else {
+    else
         begin_wait(viewer, last_ns);
-    }
 }
 
 // Asks for the picture that is due; or, while one is waited for or sent, has a look.
@@ -373,39 +369,38 @@ static ssize_t produce(void *context, char *buffer, size_t size)
     struct picture_viewer *viewer = context;
     size_t offset = viewer->sent, made = 0;
 
-    if (viewer->over || !viewer->still) {
+    if (viewer->over || !viewer->still)
         return viewer->over ? HTTP_STREAM_END : 0;
-    }
-    if (!viewer->head) {
+    if (!viewer->head)
         viewer->head = write_head(viewer->still, !viewer->due_ns);
-    }
     const struct still *still = viewer->still;
     made += copy_part(viewer->head, strlen(viewer->head), &offset, buffer, size);
     made += copy_part(still->bytes, still->size, &offset, buffer + made, size - made);
     made += copy_part(boundary, strlen(boundary), &offset, buffer + made, size - made);
     viewer->sent += made;
-    if (viewer->sent == strlen(viewer->head) + still->size + strlen(boundary)) {
+    if (viewer->sent == strlen(viewer->head) + still->size + strlen(boundary))
         end_picture(viewer);
-    }
     return (ssize_t)made;
 }
 
-static CONTROL_RESULT reply_stream(const struct http_call *call, struct picture_viewer *viewer)
+static HTTP_RESULT reply_stream(const struct http_call *call, struct picture_viewer *viewer)
 {
     const struct http_stream_source source = {produce, free_viewer, viewer};
-    const struct http_head head = {.content_type = "multipart/x-mixed-replace; boundary=" BOUNDARY};
+    const struct http_header policy = http_media_policy(call);
+    const struct http_head head = {.content_type = "multipart/x-mixed-replace; boundary=" BOUNDARY,
+                                   .headers = &policy,
+                                   .count = 1};
 
     take_older(viewer);
-    if (!viewer->still) {
+    if (!viewer->still)
         return refuse_no_picture(call, viewer);
-    }
     viewer->timer = g_timeout_add(LOOK_NS / NS_PER_MS, on_stream_timer, viewer);
     viewer->counts = true;
-    stream_count_http_viewer(viewer->stream, 1);
+    stream_count_viewer(viewer->stream, VIEWER_HTTP, 1);
     return http_stream_begin(call->server, call->connection, &head, &source, &viewer->reply);
 }
 
-CONTROL_RESULT pictures_reply_stream(struct http_call *call)
+HTTP_RESULT pictures_reply_stream(struct http_call *call)
 {
     return reply_with_first(call, reply_stream);
 }

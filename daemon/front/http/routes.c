@@ -1,32 +1,29 @@
 #include "daemon/front/http/routes.h"
 
-#include "daemon/front/http/clip_file.h"
-#include "daemon/front/http/clips_route.h"
-#include "daemon/front/http/config_route.h"
-#include "daemon/front/http/http_page.h"
-#include "daemon/front/http/login.h"
-#include "daemon/front/http/pictures.h"
-#include "daemon/front/http/tune_route.h"
-#include "daemon/front/http/video.h"
-#include "daemon/front/listener.h"
+#include "daemon/front/http/handlers.h"
+#include "daemon/front/http/http_check.h"
+#include "daemon/front/model/status.h"
+#include "daemon/front/model/summary.h"
+#include "daemon/front/socket/listener.h"
 
 #include <glib.h>
-#include <json-glib/json-glib.h>
 #include <string.h>
 
 #define LAST_RUNS 8u // enough for an event and the end of a reply
 
-// For so long a text is shown again, so that clients that ask without pause cost little.
+// How long a generated text is cached.
 #define FRESH_NS (200 * NS_PER_MS)
 
-enum text_kind { TEXT_STATUS, TEXT_METRICS, TEXT_MOUNTS, TEXT_COUNT };
+#define TEXT_URLS (STATUS_TEXT_MOUNTS + 1) // the URLs of the mounts, in one line
+#define TEXT_COUNT (TEXT_URLS + 1)
 
 struct http_routes {
     const struct http_page_address *page; // borrowed
-    const struct control_front *front;    // borrowed
-    struct event_feed *feed;              // borrowed
+    struct model *model;                  // borrowed
     struct http_access access;
     struct http_server *server; // owned
+    bool is_stopping;           // new requests are refused
+    GPtrArray *waiting;         // requests that wait for the front; owned
     struct kept_text {
         char *text; // owned; NULL: none yet
         int64_t made_ns;
@@ -36,108 +33,102 @@ struct http_routes {
 static void forget_texts(struct http_routes *routes)
 {
     for (unsigned kind = 0; kind < TEXT_COUNT; kind++) {
-        for (unsigned role = 0; role < CONFIG_ROLE_COUNT; role++) {
+        for (unsigned role = 0; role < CONFIG_ROLE_COUNT; role++)
             g_clear_pointer(&routes->texts[kind][role].text, g_free);
-        }
     }
 }
 
-static char *make_text(const struct control_front *front, enum text_kind kind,
-                       enum config_role role)
+static char *make_text(const struct model *model, unsigned kind, enum config_role role)
 {
-    if (kind == TEXT_MOUNTS) {
-        return front->list_mounts(front->context, role);
-    }
-    return front->status(front->context, kind == TEXT_STATUS ? FACTS_JSON : FACTS_METRICS, role);
+    return kind == TEXT_URLS ? summary_list_mounts(model, role)
+                             : status_text(model, (enum status_text)kind, role);
 }
 
 // The text as `role` is shown it; borrowed. On the control socket it is always made anew.
-static const char *find_text(struct http_routes *routes, enum text_kind kind, enum config_role role)
+static const char *find_text(struct http_routes *routes, unsigned kind, enum config_role role)
 {
     struct kept_text *kept = &routes->texts[kind][role];
     int64_t now_ns = clock_now_ns();
 
     if (routes->access.is_local || !kept->text || now_ns - kept->made_ns >= FRESH_NS) {
         g_free(kept->text);
-        *kept = (struct kept_text){make_text(routes->front, kind, role), now_ns};
+        *kept = (struct kept_text){make_text(routes->model, kind, role), now_ns};
     }
     return kept->text;
 }
 
-static CONTROL_RESULT reply_index(struct http_call *call);
+static HTTP_RESULT reply_index(struct http_call *call);
 
-static CONTROL_RESULT reply_status(struct http_call *call)
+static HTTP_RESULT reply_json(struct http_call *call, enum status_text kind)
 {
-    const char *text = find_text(call->routes, TEXT_STATUS, call->role);
+    const char *text = find_text(call->routes, kind, call->role);
 
-    return control_reply(call->connection, MHD_HTTP_OK, "application/json", g_strdup(text));
+    return http_reply(call->connection, MHD_HTTP_OK, "application/json", g_strdup(text));
 }
 
-static CONTROL_RESULT reply_metrics(struct http_call *call)
+static HTTP_RESULT reply_status(struct http_call *call)
 {
-    const char *text = find_text(call->routes, TEXT_METRICS, call->role);
-
-    return control_reply(call->connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8",
-                         g_strdup(text));
+    return reply_json(call, STATUS_TEXT_JSON);
 }
 
-static CONTROL_RESULT reply_reload(struct http_call *call)
+static HTTP_RESULT reply_cameras(struct http_call *call)
 {
-    return control_reply(call->connection, MHD_HTTP_OK, "application/json",
-                         call->front->reload(call->front->context));
+    return reply_json(call, STATUS_TEXT_CAMERAS);
 }
 
-static CONTROL_RESULT reply_health(struct http_call *call)
+static HTTP_RESULT reply_views(struct http_call *call)
 {
-    return control_reply(call->connection, MHD_HTTP_OK, "text/plain; charset=utf-8",
-                         g_strdup("ok\n"));
+    return reply_json(call, STATUS_TEXT_MOUNTS);
 }
 
-static CONTROL_RESULT reply_readiness(struct http_call *call)
+static HTTP_RESULT reply_metrics(struct http_call *call)
 {
-    return call->front->is_ready(call->front->context)
-               ? reply_health(call)
-               : control_refuse(call->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-                                "edged has just been started and is not ready");
+    const char *text = find_text(call->routes, STATUS_TEXT_METRICS, call->role);
+
+    return http_reply(call->connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8",
+                      g_strdup(text));
 }
 
-static CONTROL_RESULT reply_time(struct http_call *call)
+// A reload that looks at the file once more is waited for.
+static HTTP_RESULT reply_reload(struct http_call *call)
+{
+    void *nothing = NULL;
+    bool is_new = !http_take_from(call->request, &nothing);
+    struct model *model = call->model;
+
+    if (is_new && !http_server_has_room(call->server, call->connection)) {
+        return http_refuse_text(call->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+                                "the limit of streaming clients (http.limits.streams) is reached; "
+                                "try again later");
+    }
+    if (is_new)
+        model->events.reload_asked(model->events.context);
+    if (!model->is_reloading) {
+        return http_reply(call->connection, MHD_HTTP_OK, "application/json",
+                          status_verdict(&model->verdict));
+    }
+    return call->is_stopping ? http_refuse_text(call->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+                                                "edged is stopping")
+                             : http_wait_in(call->waiting, call->server, call->request, 0, NULL);
+}
+
+static HTTP_RESULT reply_health(struct http_call *call)
+{
+    return http_reply(call->connection, MHD_HTTP_OK, "text/plain; charset=utf-8", g_strdup("ok\n"));
+}
+
+static HTTP_RESULT reply_readiness(struct http_call *call)
+{
+    return call->model->is_ready ? reply_health(call)
+                                 : http_refuse_text(call->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+                                                    "edged has just been started and is not ready");
+}
+
+static HTTP_RESULT reply_time(struct http_call *call)
 {
     char *text = g_strdup_printf("{\"now_us\": %" G_GINT64_FORMAT "}\n", g_get_real_time());
 
-    return control_reply(call->connection, MHD_HTTP_OK, "application/json", text);
-}
-
-// A list of the status alone.
-static CONTROL_RESULT reply_part(struct http_call *call, const char *name)
-{
-    g_autoptr(JsonNode) status =
-        json_from_string(find_text(call->routes, TEXT_STATUS, call->role), NULL);
-    JsonObject *object = status ? json_node_get_object(status) : NULL;
-    g_autofree char *text =
-        object ? json_to_string(json_object_get_member(object, name), FALSE) : g_strdup("[]");
-
-    return control_reply(call->connection, MHD_HTTP_OK, "application/json",
-                         g_strconcat(text, "\n", NULL));
-}
-
-static CONTROL_RESULT reply_cameras(struct http_call *call)
-{
-    return reply_part(call, "cameras");
-}
-
-static CONTROL_RESULT reply_views(struct http_call *call)
-{
-    return reply_part(call, "mounts");
-}
-
-static CONTROL_RESULT reply_events(struct http_call *call)
-{
-    g_autofree char *refusal = call->front->refuse(
-        call->front->context, call->role, http_query(call, "camera"), http_query(call, "region"));
-
-    return refusal ? control_refuse(call->connection, MHD_HTTP_NOT_FOUND, refusal)
-                   : event_feed_follow(call->feed, call->server, call->connection, call->role);
+    return http_reply(call->connection, MHD_HTTP_OK, "application/json", text);
 }
 
 // The table
@@ -147,7 +138,7 @@ static CONTROL_RESULT reply_events(struct http_call *call)
 static const struct http_route {
     const char *method, *path;
     enum config_role role; // the least that may ask, or ACCESS_EVERYBODY
-    CONTROL_RESULT (*reply)(struct http_call *call);
+    HTTP_RESULT (*reply)(struct http_call *call);
     const char *help; // a line of the index
 } routes_table[] = {
     {"GET", "/", ACCESS_EVERYBODY, reply_index, "in a browser the page, else this list"},
@@ -165,8 +156,8 @@ static const struct http_route {
     {"GET", "/v1/cameras", CONFIG_ROLE_VIEWER, reply_cameras, "JSON: the cameras of the status"},
     {"GET", "/v1/views", CONFIG_ROLE_VIEWER, reply_views, "JSON: the views, with their URLs"},
     {"GET", "/v1/status", CONFIG_ROLE_VIEWER, reply_status, "JSON: cameras, mounts, latency"},
-    {"GET", "/v1/events", CONFIG_ROLE_VIEWER, reply_events,
-     "motion in regions, as it begins and ends (server-sent events)"},
+    {"GET", "/v1/events", CONFIG_ROLE_VIEWER, events_route_follow,
+     "motion, states of cameras, clips that end, settings (server-sent events)"},
     {"GET", "/snapshot.jpg", CONFIG_ROLE_VIEWER, pictures_reply_snapshot,
      "a JPEG of a view: ?camera=&view=&scale=1/2"},
     {"GET", "/stream.mjpg", CONFIG_ROLE_VIEWER, pictures_reply_stream,
@@ -210,21 +201,20 @@ static const struct http_route {
      "finds faster block sizes for a camera's kernels while it streams (a line of JSON each)"},
 };
 
-static CONTROL_RESULT reply_index(struct http_call *call)
+static HTTP_RESULT reply_index(struct http_call *call)
 {
     const char *accept = http_header_of(call->request, MHD_HTTP_HEADER_ACCEPT);
 
-    if (accept && strstr(accept, "text/html")) {
+    if (accept && strstr(accept, "text/html"))
         return http_page_reply(call);
-    }
     GString *text = g_string_new("edged " EDGED_VERSION "\n");
 
     for (size_t i = 0; i < ARRAY_LENGTH(routes_table); i++) {
         g_string_append_printf(text, "%-5s %-19s %s\n", routes_table[i].method,
                                routes_table[i].path, routes_table[i].help);
     }
-    return control_reply(call->connection, MHD_HTTP_OK, "text/plain; charset=utf-8",
-                         g_string_free(text, FALSE));
+    return http_reply(call->connection, MHD_HTTP_OK, "text/plain; charset=utf-8",
+                      g_string_free(text, FALSE));
 }
 
 // Whether the path is that of the route; then its parameters are written to `call`, if that is not
@@ -240,12 +230,10 @@ static bool fits(const struct http_route *route, const char *path, struct http_c
             const char end[] = {'/', *rest, 0};
             size_t length = strcspn(path, end);
 
-            if (length == 0 || length >= HTTP_PARAMETER_SIZE) {
+            if (length == 0 || length >= HTTP_PARAMETER_SIZE)
                 return false;
-            }
-            if (call) {
+            if (call)
                 g_strlcpy(call->parameters[count], path, length + 1);
-            }
             count++;
             path += length;
             pattern = rest;
@@ -271,73 +259,130 @@ static const struct http_route *find_route(const struct http_request *request,
     for (size_t i = 0; i < ARRAY_LENGTH(routes_table); i++) {
         const struct http_route *route = &routes_table[i];
 
-        if (!fits(route, request->path, call)) {
+        if (!fits(route, request->path, call))
             continue;
-        }
-        if (takes(route, request->method)) {
+        if (takes(route, request->method))
             return route;
-        }
         g_string_append_printf(ret_allowed, "%s%s%s", ret_allowed->len ? ", " : "", route->method,
                                strcmp(route->method, MHD_HTTP_METHOD_GET) == 0 ? ", HEAD" : "");
     }
     return NULL;
 }
 
-static CONTROL_RESULT reply_unknown(struct http_routes *routes, const struct http_request *request,
-                                    enum config_role role)
+static HTTP_RESULT reply_unknown(struct http_routes *routes, const struct http_request *request,
+                                 enum config_role role)
 {
     g_autofree char *text = NULL;
     GString *list = g_string_new(NULL);
 
-    for (size_t i = 0; i < ARRAY_LENGTH(routes_table); i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(routes_table); i++)
         g_string_append_printf(list, "%s%s", i ? ", " : "", routes_table[i].path);
-    }
-    text =
-        g_strconcat("no such page; allowed are ", list->str,
-                    "; streams are served by RTSP: ", find_text(routes, TEXT_MOUNTS, role), NULL);
+    text = g_strconcat("no such page; allowed are ", list->str,
+                       "; streams are served by RTSP: ", find_text(routes, TEXT_URLS, role), NULL);
     g_string_free(list, TRUE);
-    return control_refuse(request->connection, MHD_HTTP_NOT_FOUND, text);
+    return http_refuse_text(request->connection, MHD_HTTP_NOT_FOUND, text);
 }
 
-static CONTROL_RESULT refuse(void *context, const struct http_request *request, bool *ret_refused)
+// 301 is known to all clients, but they may then send GET in place of another method, which 308
+// (RFC 9110, section 15.4.9) forbids. Neither is kept by a browser: replies have no-store.
+static HTTP_RESULT send_to_https(const struct http_request *request)
+{
+    g_autofree char *url = http_check_https(request);
+    const struct http_header headers[] = {
+        {MHD_HTTP_HEADER_LOCATION, url},
+        {MHD_HTTP_HEADER_CONNECTION, "close"},
+    };
+    char *text;
+
+    if (!url) {
+        return http_refuse_with(request->connection, MHD_HTTP_BAD_REQUEST,
+                                MHD_HTTP_HEADER_CONNECTION, (const char *const[]){"close"}, 1,
+                                "this port takes https alone (http.tls)", NULL);
+    }
+    text = g_strdup_printf("this port takes https alone (http.tls): %s\n", url);
+    return http_reply_bytes(
+        request->connection,
+        http_is_read(request) ? MHD_HTTP_MOVED_PERMANENTLY : MHD_HTTP_PERMANENT_REDIRECT,
+        "text/plain; charset=utf-8", headers, ARRAY_LENGTH(headers), text, strlen(text));
+}
+
+// All that edged-mqtt needs.
+static bool is_for_broker(const struct http_route *route)
+{
+    static const char *const paths[] = {
+        "/v1/status",
+        "/v1/events",
+        "/v1/config",
+        "/v1/config/schema",
+        "/v1/cameras/{camera}/record",
+        "/snapshot.jpg",
+        NULL,
+    };
+
+    return g_strv_contains(paths, route->path);
+}
+
+static HTTP_RESULT refuse(void *context, const struct http_request *request, bool *ret_refused)
 {
     const struct http_routes *routes = context;
+    const struct http_check_fault *fault = http_check_fault(request);
+
+    if (fault) {
+        *ret_refused = true;
+        return http_refuse_with(request->connection, MHD_HTTP_BAD_REQUEST,
+                                MHD_HTTP_HEADER_CONNECTION, (const char *const[]){"close"}, 1,
+                                fault->got, fault->allowed);
+    }
+    if (request->lacks_tls) {
+        *ret_refused = true;
+        return send_to_https(request);
+    }
     GString *allowed = g_string_new(NULL);
     const struct http_route *route = find_route(request, NULL, allowed);
-    CONTROL_RESULT result;
+    HTTP_RESULT result;
 
     result = access_check(&routes->access, route ? route->role : CONFIG_ROLE_VIEWER,
                           route && !http_is_read(request), request, ret_refused);
+    if (!*ret_refused && route && !is_for_broker(route) &&
+        access_is_broker(&routes->access, request)) {
+        *ret_refused = true;
+        result = http_refuse_text(request->connection, MHD_HTTP_FORBIDDEN,
+                                  "edged-mqtt may not ask for that");
+    }
     if (!*ret_refused && !route && (allowed->len || !http_is_read(request))) {
         *ret_refused = true;
-        result =
-            control_refuse_method(request->connection, allowed->len ? allowed->str : "GET, HEAD");
+        result = http_refuse_method(request->connection, allowed->len ? allowed->str : "GET, HEAD");
     }
     g_string_free(allowed, TRUE);
     return result;
 }
 
-static CONTROL_RESULT reply(void *context, const struct http_request *request)
+static HTTP_RESULT reply(void *context, const struct http_request *request)
 {
     struct http_routes *routes = context;
     GString *allowed = g_string_new(NULL);
     struct http_call call = {
         .routes = routes,
-        .front = routes->front,
-        .feed = routes->feed,
+        .model = routes->model,
         .server = routes->server,
         .request = request,
         .connection = request->connection,
         .page = routes->page,
         .access = &routes->access,
+        .waiting = routes->waiting,
+        .is_stopping = routes->is_stopping,
         .role = access_role(&routes->access, request),
     };
     const struct http_route *route = find_route(request, &call, allowed);
 
     g_string_free(allowed, TRUE);
+    if (routes->is_stopping && !request->waiting->drop) {
+        return http_refuse_text(request->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+                                "edged is stopping");
+    }
     if (request->body_size > HTTP_BODY_MAX_BYTES) {
-        return control_refuse(request->connection, 413,
-                              "the body is too large, allowed: up to 64 KiB");
+        return http_refuse(request->connection, 413, NULL, "the body is too large,",
+                           "up to 64 KiB");
     }
     return route ? route->reply(&call) : reply_unknown(routes, request, call.role);
 }
@@ -360,13 +405,12 @@ int http_routes_new(const struct http_routes_base *base,
     int r;
 
     routes->page = base->page;
-    routes->front = base->front;
-    routes->feed = base->feed;
+    routes->model = base->model;
     routes->access = base->access;
+    routes->waiting = g_ptr_array_new();
     routes->access.encrypted = settings->certificate;
-    if (!routes->access.is_local) {
+    if (!routes->access.is_local)
         access_name_cookie(&routes->access, listener_port(settings->fd));
-    }
     all.handler = (struct http_handler){refuse, reply, may_go_on, routes};
     r = http_server_new(&all, error, &routes->server);
     if (r < 0) {
@@ -383,10 +427,9 @@ void http_routes_recheck(struct http_routes *routes)
     http_server_hang_up_strangers(routes->server, routes->access.account, CONFIG_ROLE_VIEWER);
 }
 
-void http_routes_limit(struct http_routes *routes, unsigned connections,
-                       unsigned connections_an_address, unsigned streams)
+void http_routes_limit(struct http_routes *routes, const struct http_limits *limits)
 {
-    http_server_limit(routes->server, connections, connections_an_address, streams);
+    http_server_limit(routes->server, limits);
 }
 
 void http_routes_stop_listening(struct http_routes *routes)
@@ -396,21 +439,27 @@ void http_routes_stop_listening(struct http_routes *routes)
 
 void http_routes_stop(struct http_routes *routes)
 {
+    routes->is_stopping = true;
     http_streams_stop(routes->server);
+}
+
+void http_routes_wake(struct http_routes *routes)
+{
+    http_wake_all(routes->waiting);
 }
 
 void http_routes_free(struct http_routes *routes)
 {
-    if (!routes) {
+    if (!routes)
         return;
-    }
+    routes->is_stopping = true;
     if (routes->server) {
         http_streams_end(routes->server);
-        for (unsigned run = 0; run < LAST_RUNS; run++) {
+        for (unsigned run = 0; run < LAST_RUNS; run++)
             http_server_run(routes->server);
-        }
         http_server_free(routes->server);
     }
     forget_texts(routes);
+    g_ptr_array_unref(routes->waiting);
     g_free(routes);
 }

@@ -7,11 +7,10 @@
 
 #include "daemon/front/http/http_call.h"
 
-// What the routes stand on; all borrowed.
+// The objects that the routes use; all borrowed.
 struct http_routes_base {
     const struct http_page_address *page;
-    const struct control_front *front;
-    struct event_feed *feed;
+    struct model *model;
     struct http_access access; // whether it is encrypted is the server's
 };
 
@@ -24,11 +23,13 @@ int http_routes_new(const struct http_routes_base *base,
 // much as before.
 void http_routes_recheck(struct http_routes *routes);
 // As http_server_limit().
-void http_routes_limit(struct http_routes *routes, unsigned connections,
-                       unsigned connections_an_address, unsigned streams);
+void http_routes_limit(struct http_routes *routes, const struct http_limits *limits);
 // Accepts no more connections and gives up its socket.
 void http_routes_stop_listening(struct http_routes *routes);
-// edged stops: ends the replies with video, as nobody is to watch a view any more.
+// Asks requests again that wait for something in the front.
+void http_routes_wake(struct http_routes *routes);
+// edged stops: answers each new request with 503, and ends the replies with video, as nobody is to
+// watch a view any more.
 void http_routes_stop(struct http_routes *routes);
 // Ends all connections; those who follow events are sent the last of them, if their sockets take
 // it. Takes NULL.

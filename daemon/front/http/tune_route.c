@@ -1,6 +1,6 @@
-#include "daemon/front/http/tune_route.h"
+#include "daemon/front/http/handlers.h"
 
-#include "daemon/front/http/http_body.h"
+#include "daemon/common/json.h"
 
 #include <errno.h>
 #include <json-glib/json-glib.h>
@@ -10,10 +10,10 @@
 
 // A reply that goes on, owned by its stream.
 struct tune_reply {
-    const struct control_front *front; // borrowed
-    struct http_stream *stream;        // borrowed; NULL: not begun yet
-    GString *lines;                    // owned; what is not sent yet
-    bool is_over;                      // there are no more lines
+    struct model *model;        // borrowed
+    struct http_stream *stream; // borrowed; NULL: not begun yet
+    GString *lines;             // owned; what is not sent yet
+    bool is_over;               // there are no more lines
 };
 
 static void take_line(void *context, const char *json, bool is_last)
@@ -22,9 +22,8 @@ static void take_line(void *context, const char *json, bool is_last)
 
     g_string_append_printf(reply->lines, "%s\n", json);
     reply->is_over = is_last;
-    if (reply->stream) {
+    if (reply->stream)
         http_stream_wake(reply->stream);
-    }
 }
 
 static ssize_t produce(void *context, char *buffer, size_t size)
@@ -32,9 +31,8 @@ static ssize_t produce(void *context, char *buffer, size_t size)
     struct tune_reply *reply = context;
     size_t count = MIN(size, reply->lines->len);
 
-    if (count == 0 && reply->is_over) {
+    if (count == 0 && reply->is_over)
         return HTTP_STREAM_END;
-    }
     memcpy(buffer, reply->lines->str, count);
     g_string_erase(reply->lines, 0, (gssize)count);
     return (ssize_t)count;
@@ -44,9 +42,8 @@ static void release(void *context)
 {
     struct tune_reply *reply = context;
 
-    if (!reply->is_over) {
-        reply->front->stop_tune(reply->front->context);
-    }
+    if (!reply->is_over)
+        tuning_stop(&reply->model->tuning);
     g_string_free(reply->lines, TRUE);
     g_free(reply);
 }
@@ -54,9 +51,10 @@ static void release(void *context)
 // Reading the body
 // ---------------------------------------------------------------------
 
-static int refuse(struct error *error, const char *key, const char *allowed)
+static int refuse(struct fault *fault, const char *key, const char *allowed)
 {
-    return error_set(error, -EINVAL, "%s: got something else, allowed: %s", key, allowed);
+    return fault_at(fault, key,
+                    error_refuse(&fault->error, -EINVAL, "got something else,", "%s", allowed));
 }
 
 static const char *list_kernels(void)
@@ -66,9 +64,8 @@ static const char *list_kernels(void)
     if (!text[0]) {
         g_autoptr(GString) list = g_string_new("a list of ");
 
-        for (enum config_kernel i = 0; i < CONFIG_KERNEL_COUNT; i++) {
+        for (enum config_kernel i = 0; i < CONFIG_KERNEL_COUNT; i++)
             g_string_append_printf(list, "%s%s", i ? ", " : "", config_kernel_name(i));
-        }
         g_strlcpy(text, list->str, sizeof text);
     }
     return text;
@@ -82,14 +79,13 @@ static uint32_t find_kernel(JsonNode *node)
             : "";
 
     for (enum config_kernel i = 0; i < CONFIG_KERNEL_COUNT; i++) {
-        if (strcmp(config_kernel_name(i), name) == 0) {
+        if (strcmp(config_kernel_name(i), name) == 0)
             return 1u << i;
-        }
     }
     return 0;
 }
 
-static int read_kernels(JsonNode *node, struct error *error, uint32_t *ret_kernels)
+static int read_kernels(JsonNode *node, struct fault *fault, uint32_t *ret_kernels)
 {
     JsonArray *list = JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
     uint32_t kernels = 0;
@@ -97,59 +93,50 @@ static int read_kernels(JsonNode *node, struct error *error, uint32_t *ret_kerne
     for (guint i = 0; list && i < json_array_get_length(list); i++) {
         uint32_t kernel = find_kernel(json_array_get_element(list, i));
 
-        if (!kernel) {
-            return refuse(error, "kernels", list_kernels());
-        }
+        if (!kernel)
+            return refuse(fault, "kernels", list_kernels());
         kernels |= kernel;
     }
-    if (!kernels) {
-        return refuse(error, "kernels", list_kernels());
-    }
+    if (!kernels)
+        return refuse(fault, "kernels", list_kernels());
     *ret_kernels = kernels;
     return 0;
 }
 
-static int read_text(JsonNode *node, const char *key, struct error *error, const char **ret_text)
+static int read_text(JsonNode *node, const char *key, struct fault *fault, const char **ret_text)
 {
-    if (!JSON_NODE_HOLDS_VALUE(node) || json_node_get_value_type(node) != G_TYPE_STRING) {
-        return refuse(error, key, "a name");
-    }
+    if (!JSON_NODE_HOLDS_VALUE(node) || json_node_get_value_type(node) != G_TYPE_STRING)
+        return refuse(fault, key, "a name");
     *ret_text = json_node_get_string(node);
     return 0;
 }
 
-static int read_flag(JsonNode *node, const char *key, struct error *error, bool *ret_flag)
+static int read_flag(JsonNode *node, const char *key, struct fault *fault, bool *ret_flag)
 {
-    if (!JSON_NODE_HOLDS_VALUE(node) || json_node_get_value_type(node) != G_TYPE_BOOLEAN) {
-        return refuse(error, key, "true, false");
-    }
+    if (!JSON_NODE_HOLDS_VALUE(node) || json_node_get_value_type(node) != G_TYPE_BOOLEAN)
+        return refuse(fault, key, "true, false");
     *ret_flag = json_node_get_boolean(node);
     return 0;
 }
 
-static int read_member(const char *key, JsonNode *node, struct error *error,
+static int read_member(const char *key, JsonNode *node, struct fault *fault,
                        struct tuning_request *request)
 {
-    if (strcmp(key, "camera") == 0) {
-        return read_text(node, "camera", error, &request->camera);
-    }
-    if (strcmp(key, "view") == 0) {
-        return read_text(node, "view", error, &request->view);
-    }
-    if (strcmp(key, "kernels") == 0) {
-        return read_kernels(node, error, &request->kernels);
-    }
-    if (strcmp(key, "apply") == 0) {
-        return read_flag(node, "apply", error, &request->apply);
-    }
-    if (strcmp(key, "keep") == 0) {
-        return read_flag(node, "keep", error, &request->keep);
-    }
-    return error_set(error, -EINVAL, "got the key \"%.40s\", allowed: " KEYS, key);
+    if (strcmp(key, "camera") == 0)
+        return read_text(node, "camera", fault, &request->camera);
+    if (strcmp(key, "view") == 0)
+        return read_text(node, "view", fault, &request->view);
+    if (strcmp(key, "kernels") == 0)
+        return read_kernels(node, fault, &request->kernels);
+    if (strcmp(key, "apply") == 0)
+        return read_flag(node, "apply", fault, &request->apply);
+    if (strcmp(key, "keep") == 0)
+        return read_flag(node, "keep", fault, &request->keep);
+    return error_refuse(&fault->error, -EINVAL, "got the key \"%.40s\",", KEYS, key);
 }
 
 // An empty body asks for nothing in particular. The texts of the request are those of *ret_body.
-static int read_body(const struct http_request *request, struct error *error, JsonObject **ret_body,
+static int read_body(const struct http_request *request, struct fault *fault, JsonObject **ret_body,
                      struct tuning_request *ret_request)
 {
     JsonObjectIter iterator;
@@ -157,17 +144,14 @@ static int read_body(const struct http_request *request, struct error *error, Js
     JsonNode *node;
     int r = 0;
 
-    if (request->body_size == 0) {
+    if (request->body_size == 0)
         return 0;
-    }
-    r = http_body_object(request->body, request->body_size, error, ret_body);
-    if (r < 0) {
+    r = json_parse_object(request->body, request->body_size, &fault->error, ret_body);
+    if (r < 0)
         return r;
-    }
     json_object_iter_init(&iterator, *ret_body);
-    while (r == 0 && json_object_iter_next(&iterator, &key, &node)) {
-        r = read_member(key, node, error, ret_request);
-    }
+    while (r == 0 && json_object_iter_next(&iterator, &key, &node))
+        r = read_member(key, node, fault, ret_request);
     return r;
 }
 
@@ -185,7 +169,7 @@ static unsigned status_of(int code)
     }
 }
 
-CONTROL_RESULT tune_route_reply(struct http_call *call)
+HTTP_RESULT tune_route_reply(struct http_call *call)
 {
     struct tuning_request request = {.role = call->role};
     struct tune_reply *reply = g_new0(struct tune_reply, 1);
@@ -193,15 +177,16 @@ CONTROL_RESULT tune_route_reply(struct http_call *call)
     const struct http_stream_source source = {produce, release, reply};
     const struct http_head head = {.content_type = "application/x-ndjson"};
     g_autoptr(JsonObject) body = NULL;
-    struct error error = {0};
-    int r = read_body(call->request, &error, &body, &request);
+    struct fault fault = {0};
+    int r = read_body(call->request, &fault, &body, &request);
 
-    r = r < 0 ? r : call->front->tune(call->front->context, &request, &reader, &error);
+    r = r < 0 ? r
+              : tuning_begin(&call->model->tuning, call->model->cameras, &request, &reader, &fault);
     if (r < 0) {
         g_free(reply);
-        return control_refuse(call->connection, status_of(r), error.text);
+        return http_refuse_fault(call->connection, status_of(r), &fault);
     }
-    reply->front = call->front;
+    reply->model = call->model;
     reply->lines = g_string_new(NULL);
     return http_stream_begin(call->server, call->connection, &head, &source, &reply->stream);
 }

@@ -1,12 +1,39 @@
+// Live video over HTTP, for pages and programs: each reply reads one or more views as a viewer of
+// RTSP does, and goes on until its client hangs up. A view is encoded only while somebody watches
+// it; a client that reads too slowly continues with a key frame and costs the others nothing. A
+// client that reads nothing for 10 s is hung up on.
+//
+//   GET /v1/cameras/{camera}/views/{view}/video?format=records
+//   GET /v1/video?view=front/edges&view=front/plain            up to VIDEO_VIEWS_MAX views
+//   GET /v1/cameras/{camera}/views/{view}/video?format=mp4
+//
+// `records`, the default, is for WebCodecs (application/vnd.edged.records). Each record is a header
+// of VIDEO_RECORD_HEADER bytes, integers with the highest byte first, and then the payload:
+//
+//   u32 length     of the payload
+//   u8 kind        one of enum video_record; pass over those that you do not know
+//   u8 view        the view's number in the request, from 0 on; VIDEO_ALL_VIEWS: not one's alone
+//   u8 flags       enum video_flag, of a unit
+//   u8             0
+//   i64 time       microseconds since 1970 by the clock of day: of a unit, when its picture was
+//                  captured, else of now
+//
+// `mp4` is for Media Source Extensions and players (video/mp4, with the codec as a parameter): an
+// init segment, then a fragment with a `prft` for each picture, of one view; another init segment
+// where the stream's parameter sets change, and an empty `free` box in a second without a picture.
+// It begins with the first key frame; 503 where none comes in 10 s.
+//
+// A view that is removed, gets another codec, or may not be watched any more ends the reply within
+// a second.
+//
 // A reply holds the reader of each of its views. Whenever libmicrohttpd has room, produce() fills
 // it: with the rest of what is under way, which is `head`, then `unit`; and then begin_next()
 // chooses what comes next. A unit's bytes go from the ring into libmicrohttpd's buffer, and nowhere
 // else.
+#include "daemon/front/http/handlers.h"
 
-#include "daemon/front/http/video.h"
-
-#include "daemon/common/json_members.h"
-#include "daemon/common/json_text.h"
+#include "daemon/common/json.h"
+#include "daemon/front/model/status.h"
 #include "daemon/front/stream/stream.h"
 #include "daemon/mp4/mp4_writer.h"
 
@@ -15,11 +42,38 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#define VIDEO_VIEWS_MAX 16u
+#define VIDEO_RECORD_HEADER 16u
+#define VIDEO_ALL_VIEWS 255
+
+enum video_record {
+    // JSON, before a view's first unit and wherever it changes: "view" ("front/edges"), "codec"
+    // (RFC 6381), "width", "height".
+    VIDEO_CONFIGURATION = 1,
+    // An access unit in Annex B. A key frame has its parameter sets in front.
+    VIDEO_UNIT = 2,
+    // JSON, at first and then each second: of /v1/status "cameras" and "mounts", those of the
+    // views alone.
+    VIDEO_STATUS = 3,
+    // JSON: an event as in /v1/events, of a camera of the views. Regions that move already are in
+    // the status.
+    VIDEO_EVENT = 4,
+};
+
+enum video_flag {
+    VIDEO_KEY_FRAME = 1,
+    VIDEO_SLATE = 2, // NO SIGNAL, not a picture of the camera
+};
+
 // How many unsent bytes the kernel holds for a client, as for one of RTSP: more waits in the ring,
 // which can skip.
 #define UNSENT_BYTES 131072
-#define PATIENCE_S 10                      // for the first key frame of MP4
-#define FIRST_DURATION (MP4_CLOCK_HZ / 30) // of a picture, before the distance of two is known
+#define PATIENCE_S 10 // for the first key frame of MP4
+// The shortest and the longest duration that a picture of MP4 gets. A browser drops all up to the
+// next key frame when a picture comes more than twice that after the one before (Media Source
+// Extensions, 3.5.9).
+#define DURATION_LEAST (MP4_CLOCK_HZ / 2)
+#define DURATION_MOST (20 * MP4_CLOCK_HZ)
 
 struct video_view {
     struct video_reply *reply;
@@ -33,8 +87,8 @@ struct video_view {
 };
 
 struct video_reply {
-    const struct control_front *front; // borrowed
-    struct http_stream *stream;        // borrowed; NULL: nothing is to be woken
+    const struct model *model;  // borrowed
+    struct http_stream *stream; // borrowed; NULL: nothing is to be woken
     enum config_role role;
     bool is_mp4;
     struct video_view *views;       // owned
@@ -55,9 +109,10 @@ struct video_reply {
     struct mp4_writer *writer; // owned; NULL: no key frame yet
     int64_t begin_ns;          // captured_ns of the first unit
     struct mp4_sample last;
+    uint64_t longest; // recent distance of two pictures, which it forgets slowly; in ticks
 };
 
-// What is under way
+// The part under way
 // ---------------------------------------------------------------------
 
 static size_t send_head(struct video_reply *reply, char *buffer, size_t size)
@@ -76,9 +131,8 @@ static size_t send_unit(struct video_reply *reply, char *buffer, size_t size)
     const struct unit *unit = reader_peek(&reply->current->reader);
     size_t part;
 
-    if (reply->is_mp4) {
+    if (reply->is_mp4)
         return mp4_sample_read(&reply->sample, (uint8_t *)buffer, size);
-    }
     part = MIN(size, unit->size - reply->unit_sent);
     memcpy(buffer, unit->bytes + reply->unit_sent, part);
     reply->unit_sent += part;
@@ -111,44 +165,40 @@ static void put_text(struct video_reply *reply, enum video_record kind, unsigned
     g_byte_array_append(reply->head, (const guint8 *)text, (guint)size);
 }
 
-// What comes next
+// The next part
 // ---------------------------------------------------------------------
 
 static void put_status(struct video_reply *reply)
 {
     const char *paths[VIDEO_VIEWS_MAX + 1] = {NULL};
 
-    for (unsigned i = 0; i < reply->view_count; i++) {
+    for (unsigned i = 0; i < reply->view_count; i++)
         paths[i] = stream_path(reply->views[i].stream);
-    }
-    g_autofree char *text = reply->front->view_status(reply->front->context, reply->role, paths);
+    g_autofree char *text = status_of_views(reply->model, reply->role, paths);
     put_text(reply, VIDEO_STATUS, VIDEO_ALL_VIEWS, text);
     reply->status_due = false;
 }
 
-static bool is_of_views(const struct video_reply *reply, const struct motion_event *event)
+static bool is_of_views(const struct video_reply *reply, const struct event *event)
 {
     for (unsigned i = 0; i < reply->view_count; i++) {
-        if (strcmp(reply->views[i].camera, event->camera) == 0) {
+        if (strcmp(reply->views[i].camera, event->camera) == 0)
             return true;
-        }
     }
     return false;
 }
 
-static void put_event(struct video_reply *reply, const struct motion_event *event)
+// Motion alone: the state of the views is among the records already.
+static void put_event(struct video_reply *reply, const struct event *event)
 {
-    if (is_of_views(reply, event)) {
-        g_autofree char *json = motion_json(event);
-
-        put_text(reply, VIDEO_EVENT, VIDEO_ALL_VIEWS, json);
-    }
+    if (*event->region && is_of_views(reply, event))
+        put_text(reply, VIDEO_EVENT, VIDEO_ALL_VIEWS, event->json);
 }
 
 // A client that is too far behind has lost events, and goes on with the newest.
 static void put_events(struct video_reply *reply)
 {
-    const struct motion_event *event;
+    const struct event *event;
     int r;
 
     for (unsigned i = 0;
@@ -157,11 +207,10 @@ static void put_events(struct video_reply *reply)
     }
     reply->events_begun = true;
     while ((r = event_reader_next(&reply->events, &event)) != 0) {
-        if (r < 0) {
+        if (r < 0)
             event_reader_skip(&reply->events);
-        } else {
+        else
             put_event(reply, event);
-        }
     }
 }
 
@@ -195,24 +244,46 @@ static bool take_sets(struct video_view *view, const struct unit *unit)
 {
     struct mp4_video video;
 
-    if (!unit->key_frame) {
+    if (!unit->key_frame)
         return view->video.configuration_size > 0;
-    }
-    if (mp4_video_read(&video, view->codec, unit->bytes, unit->size) < 0) {
+    if (mp4_video_read(&video, view->codec, unit->bytes, unit->size) < 0)
         return false;
-    }
     if (!mp4_video_is_same(&video, &view->video)) {
         view->video = video;
-        if (view->reply->is_mp4) {
+        if (view->reply->is_mp4)
             begin_mp4(view->reply, view);
-        } else {
+        else
             put_configuration(view, &video);
-        }
     }
     return true;
 }
 
-// A picture lasts as long as the one before, which is known; players go by the next one's time.
+// Between two pictures of the camera, in whole frames a second where its rate is near; 0: unknown.
+static uint32_t period(const struct video_view *view)
+{
+    uint32_t fps_milli = stream_rate(view->stream), whole = (fps_milli + 500) / 1000 * 1000;
+
+    if (whole > 0 && ABS((int64_t)whole - fps_milli) * 50 < whole)
+        fps_milli = whole;
+    return fps_milli ? (uint32_t)MIN((uint64_t)MP4_CLOCK_HZ * 1000 / fps_milli, DURATION_MOST) : 0;
+}
+
+// The distance to the next picture is not known yet. A picture is said to last longer than that, so
+// that no reader sees a hole behind it; players go by the next one's time.
+static uint32_t duration(const struct video_reply *reply, const struct video_view *view)
+{
+    return (uint32_t)CLAMP(MAX(reply->longest, period(view)), DURATION_LEAST, DURATION_MOST);
+}
+
+// FFmpeg takes the first picture's duration for the stream's rate, so it is the camera's.
+static uint32_t first_duration(const struct video_reply *reply, const struct video_view *view,
+                               const struct unit *unit)
+{
+    uint32_t first = unit->slate ? 0 : period(view);
+
+    return first ? first : duration(reply, view);
+}
+
 static void put_fragment(struct video_reply *reply, const struct video_view *view,
                          const struct unit *unit, int64_t wall_ns)
 {
@@ -223,12 +294,13 @@ static void put_fragment(struct video_reply *reply, const struct video_view *vie
 
     if (reply->last.duration == 0) {
         reply->begin_ns = unit->captured_ns;
-        sample.duration = FIRST_DURATION;
+        sample.duration = first_duration(reply, view, unit);
     } else {
         int64_t ticks = (unit->captured_ns - reply->begin_ns) * (MP4_CLOCK_HZ / 10000) / 100000;
 
         sample.time = (uint64_t)MAX(ticks, (int64_t)reply->last.time + 1);
-        sample.duration = (uint32_t)MIN(sample.time - reply->last.time, MP4_CLOCK_HZ);
+        reply->longest = MAX(sample.time - reply->last.time, reply->longest - reply->longest / 64);
+        sample.duration = duration(reply, view);
     }
     mp4_writer_fragment(reply->writer, &sample, 1, wall_ns, reply->head);
     mp4_sample_begin(&reply->sample, view->codec, unit->bytes, unit->size);
@@ -271,6 +343,15 @@ static bool find_unit(struct video_reply *reply)
     return false;
 }
 
+// An empty box (ISO/IEC 14496-12, 8.1.2), as a sign of life while no picture comes.
+static void put_sign_of_life(struct video_reply *reply)
+{
+    static const guint8 box[] = {0, 0, 0, 8, 'f', 'r', 'e', 'e'};
+
+    g_byte_array_append(reply->head, box, sizeof box);
+    reply->status_due = false;
+}
+
 static bool begin_next(struct video_reply *reply)
 {
     if (reply->current) {
@@ -279,16 +360,18 @@ static bool begin_next(struct video_reply *reply)
     }
     g_byte_array_set_size(reply->head, 0);
     reply->head_sent = 0;
-    if (reply->over) {
+    if (reply->over)
         return false;
-    }
     if (!reply->is_mp4) {
         put_events(reply);
-        if (reply->status_due) {
+        if (reply->status_due)
             put_status(reply);
-        }
     }
-    return find_unit(reply) || reply->head->len > 0;
+    if (find_unit(reply))
+        return true;
+    if (reply->is_mp4 && reply->begun && reply->status_due)
+        put_sign_of_life(reply);
+    return reply->head->len > 0;
 }
 
 static ssize_t produce(void *context, char *buffer, size_t size)
@@ -299,17 +382,14 @@ static ssize_t produce(void *context, char *buffer, size_t size)
     while (written < size) {
         size_t part = send_head(reply, buffer + written, size - written);
 
-        if (part == 0 && reply->current) {
+        if (part == 0 && reply->current)
             part = send_unit(reply, buffer + written, size - written);
-        }
-        if (part == 0 && !begin_next(reply)) {
+        if (part == 0 && !begin_next(reply))
             break;
-        }
         written += part;
     }
-    if (reply->current) {
+    if (reply->current)
         reader_block(&reply->current->reader, written > 0);
-    }
     return written == 0 && reply->over ? HTTP_STREAM_END : (ssize_t)written;
 }
 
@@ -320,9 +400,8 @@ static void wake(void *context)
 {
     const struct video_reply *reply = context;
 
-    if (reply->stream) {
+    if (reply->stream)
         http_stream_wake(reply->stream);
-    }
 }
 
 static void release(void *context)
@@ -331,7 +410,7 @@ static void release(void *context)
 
     g_clear_handle_id(&reply->timer, g_source_remove);
     for (unsigned i = 0; i < reply->view_count; i++) {
-        stream_count_http_viewer(reply->views[i].stream, -1);
+        stream_count_viewer(reply->views[i].stream, VIEWER_HTTP, -1);
         stream_leave(reply->views[i].stream, &reply->views[i].reader);
     }
     event_reader_finish(&reply->events);
@@ -353,10 +432,9 @@ static bool may_go_on(const struct video_reply *reply)
 {
     for (unsigned i = 0; i < reply->view_count; i++) {
         const struct video_view *view = &reply->views[i];
-        g_autofree char *refusal = NULL;
 
-        if (reply->front->find_view(reply->front->context, reply->role, view->camera, view->view,
-                                    &refusal) != view->stream) {
+        if (lookup_view(reply->model->cameras, reply->role, view->camera, view->view, NULL) !=
+            view->stream) {
             return false;
         }
     }
@@ -383,15 +461,16 @@ static void set_options(struct MHD_Connection *connection)
 }
 
 // Replies, now that the type of the reply is known. Takes over `reply`.
-static CONTROL_RESULT start(const struct http_call *call, struct video_reply *reply)
+static HTTP_RESULT start(const struct http_call *call, struct video_reply *reply)
 {
     const struct http_stream_source source = {produce, release, reply};
     g_autofree char *type =
         reply->is_mp4 ? g_strdup_printf("video/mp4; codecs=\"%s\"", reply->views[0].video.codecs)
                       : g_strdup("application/vnd.edged.records");
-    const struct http_head head = {.content_type = type};
+    const struct http_header policy = http_media_policy(call);
+    const struct http_head head = {.content_type = type, .headers = &policy, .count = 1};
     struct http_stream *stream = NULL;
-    CONTROL_RESULT result;
+    HTTP_RESULT result;
 
     reply->begun = true;
     set_options(call->connection);
@@ -404,20 +483,19 @@ static CONTROL_RESULT start(const struct http_call *call, struct video_reply *re
 }
 
 // MP4 names its codec in the head of the reply, so it waits for the first key frame.
-static CONTROL_RESULT go_on(const struct http_call *call, struct video_reply *reply)
+static HTTP_RESULT go_on(const struct http_call *call, struct video_reply *reply)
 {
     const struct http_stream_source source = {.release = release, .context = reply};
     struct http_stream *stream = NULL;
-    CONTROL_RESULT result;
+    HTTP_RESULT result;
 
     reply->stream = NULL;
-    if (!reply->is_mp4 || begin_next(reply)) {
+    if (!reply->is_mp4 || begin_next(reply))
         return start(call, reply);
-    }
     if (reply->over) {
         release(reply);
-        return control_refuse(call->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-                              "this view has no picture yet; try again later");
+        return http_refuse_text(call->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+                                "this view has no picture yet; try again later");
     }
     result = http_wait(call->server, call->request, &source, &stream);
     if (stream) { // else the reply is released
@@ -432,7 +510,7 @@ static void begin(const struct http_call *call, struct video_reply *reply)
 {
     reply->head = g_byte_array_new();
     reply->status_due = true;
-    event_feed_open(call->feed, call->role, NULL, NULL, NULL, &reply->events);
+    event_feed_open(call->model->feed, call->role, NULL, NULL, NULL, &reply->events);
     event_reader_watch(&reply->events, wake, reply);
     for (unsigned i = 0; i < reply->view_count; i++) {
         struct video_view *view = &reply->views[i];
@@ -440,12 +518,12 @@ static void begin(const struct http_call *call, struct video_reply *reply)
         view->reply = reply;
         stream_watch(view->stream, &view->reader, wake, reply);
         stream_resume(view->stream, &view->reader, DEMAND_BEGIN);
-        stream_count_http_viewer(view->stream, 1);
+        stream_count_viewer(view->stream, VIEWER_HTTP, 1);
     }
     reply->timer = g_timeout_add_seconds(1, on_second, reply);
 }
 
-// What is asked for
+// Requests
 // ---------------------------------------------------------------------
 
 // Reads "front/edges".
@@ -453,15 +531,13 @@ static bool read_name(struct video_view *view, const char *name)
 {
     char *slash;
 
-    if (strlen(name) >= sizeof view->name) {
+    if (strlen(name) >= sizeof view->name)
         return false;
-    }
     strcpy(view->name, name);
     strcpy(view->parts, name);
     slash = strchr(view->parts, '/');
-    if (!slash || slash == view->parts || !slash[1]) {
+    if (!slash || slash == view->parts || !slash[1])
         return false;
-    }
     *slash = 0;
     view->camera = view->parts;
     view->view = slash + 1;
@@ -471,31 +547,31 @@ static bool read_name(struct video_view *view, const char *name)
 // Finds the stream of the view of that name and adds it to those of the reply. Whether it has; else
 // the request is refused, as *ret_result.
 static bool add_view(const struct http_call *call, struct video_reply *reply, const char *name,
-                     CONTROL_RESULT *ret_result)
+                     HTTP_RESULT *ret_result)
 {
     struct video_view *view = &reply->views[reply->view_count];
-    g_autofree char *refusal = NULL, *ignored = NULL;
-    void *context = call->front->context;
+    struct lookup_absent absent;
+    const GPtrArray *cameras = call->model->cameras;
 
     if (!read_name(view, name)) {
         *ret_result = http_refuse_value(call->connection, "view", name,
                                         "a camera and its view, as front/edges");
         return false;
     }
-    view->stream = call->front->find_view(context, call->role, view->camera, view->view, &refusal);
-    if (!view->stream &&
-        call->front->find_view(context, CONFIG_ROLE_ADMIN, view->camera, view->view, &ignored)) {
-        *ret_result = control_refuse(call->connection, MHD_HTTP_FORBIDDEN,
-                                     "this user may not watch this view");
+    view->stream = lookup_view(cameras, call->role, view->camera, view->view, &absent);
+    if (!view->stream && lookup_view(cameras, CONFIG_ROLE_ADMIN, view->camera, view->view, NULL)) {
+        g_free(absent.allowed);
+        *ret_result = http_refuse_text(call->connection, MHD_HTTP_FORBIDDEN,
+                                       "this user may not watch this view");
         return false;
     }
     if (!view->stream) {
-        *ret_result = control_refuse(call->connection, MHD_HTTP_NOT_FOUND, refusal);
+        *ret_result = http_refuse_absent(call->connection, &absent);
         return false;
     }
     if (stream_payloader(view->stream) == &payload_jpeg) {
-        *ret_result = control_refuse(call->connection, MHD_HTTP_NOT_ACCEPTABLE,
-                                     "this view is JPEGs: use /stream.mjpg");
+        *ret_result = http_refuse_text(call->connection, MHD_HTTP_NOT_ACCEPTABLE,
+                                       "this view is JPEGs: use /stream.mjpg");
         return false;
     }
     view->codec =
@@ -505,7 +581,7 @@ static bool add_view(const struct http_call *call, struct video_reply *reply, co
 }
 
 static bool read_format(const struct http_call *call, struct video_reply *reply,
-                        CONTROL_RESULT *ret_result)
+                        HTTP_RESULT *ret_result)
 {
     const char *format = http_query(call, "format");
 
@@ -517,24 +593,22 @@ static bool read_format(const struct http_call *call, struct video_reply *reply,
     return true;
 }
 
-static CONTROL_RESULT reply_with(const struct http_call *call, const char *const *names,
-                                 unsigned count)
+static HTTP_RESULT reply_with(const struct http_call *call, const char *const *names,
+                              unsigned count)
 {
     struct video_reply *reply = http_take_waiting(call->request);
-    CONTROL_RESULT result = MHD_NO;
+    HTTP_RESULT result = MHD_NO;
     bool good;
 
-    if (reply) {
+    if (reply)
         return go_on(call, reply);
-    }
     reply = g_new0(struct video_reply, 1);
-    reply->front = call->front;
+    reply->model = call->model;
     reply->role = call->role;
     reply->views = g_new0(struct video_view, count);
     good = read_format(call, reply, &result);
-    for (unsigned i = 0; i < count && good; i++) {
+    for (unsigned i = 0; i < count && good; i++)
         good = add_view(call, reply, names[i], &result);
-    }
     if (!good) {
         g_free(reply->views);
         g_free(reply);
@@ -544,7 +618,7 @@ static CONTROL_RESULT reply_with(const struct http_call *call, const char *const
     return go_on(call, reply);
 }
 
-CONTROL_RESULT video_reply_one(struct http_call *call)
+HTTP_RESULT video_reply_one(struct http_call *call)
 {
     g_autofree char *name = g_strconcat(call->parameters[0], "/", call->parameters[1], NULL);
     const char *const names[] = {name};
@@ -557,19 +631,18 @@ struct name_list {
     unsigned count; // may be more than there is room for
 };
 
-static CONTROL_RESULT note_name(void *context, enum MHD_ValueKind kind, const char *name,
-                                const char *value)
+static HTTP_RESULT note_name(void *context, enum MHD_ValueKind kind, const char *name,
+                             const char *value)
 {
     struct name_list *list = context;
 
     (void)kind;
-    if (strcmp(name, "view") == 0 && list->count++ < VIDEO_VIEWS_MAX) {
+    if (strcmp(name, "view") == 0 && list->count++ < VIDEO_VIEWS_MAX)
         list->names[list->count - 1] = value ? value : "";
-    }
     return MHD_YES;
 }
 
-CONTROL_RESULT video_reply_many(struct http_call *call)
+HTTP_RESULT video_reply_many(struct http_call *call)
 {
     struct name_list list = {0};
     const char *format = http_query(call, "format");

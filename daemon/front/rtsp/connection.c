@@ -1,7 +1,7 @@
 #include "daemon/front/rtsp/connection.h"
 
 #include "daemon/common/log.h"
-#include "daemon/front/account/peer.h"
+#include "daemon/common/peer.h"
 #include "daemon/front/rtsp/description.h"
 #include "daemon/front/rtsp/message.h"
 #include "daemon/front/rtsp/methods.h"
@@ -64,12 +64,10 @@ static void write_some(struct connection *connection)
 {
     int r = wire_flush(connection->wire);
 
-    if (r < 0 && r != -EAGAIN) {
+    if (r < 0 && r != -EAGAIN)
         rtsp_service_end(connection);
-    }
-    if (r == 0 && connection->leave_by_ns) {
+    if (r == 0 && connection->leave_by_ns)
         wire_end(connection->wire);
-    }
     // One session alone may fill the room there is, so each in turn is the first.
     guint first = r == 0 ? connection->turn++ : 0;
     for (guint i = 0; r == 0 && i < connection->sessions->len && !connection->ended; i++) {
@@ -97,9 +95,8 @@ static struct session *find_channel(const struct connection *connection, int cha
     for (guint i = 0; i < connection->sessions->len; i++) {
         struct session *session = g_ptr_array_index(connection->sessions, i);
 
-        if (session_uses_channel(session, channel)) {
+        if (session_uses_channel(session, channel))
             return session;
-        }
     }
     return NULL;
 }
@@ -108,21 +105,18 @@ static struct session *find_channel(const struct connection *connection, int cha
 // packet is not complete yet.
 static size_t take_frame(struct connection *connection, const uint8_t *bytes, size_t size)
 {
-    if (size < FRAME_SIZE) {
+    if (size < FRAME_SIZE)
         return 0;
-    }
     size_t length = (size_t)bytes[2] << 8 | bytes[3];
     if (length > CONNECTION_UNREAD_MAX - FRAME_SIZE) { // no report is that long
         connection->skipped = length;
         return FRAME_SIZE;
     }
-    if (size - FRAME_SIZE < length) {
+    if (size - FRAME_SIZE < length)
         return 0;
-    }
     struct session *session = find_channel(connection, bytes[1]);
-    if (session) {
+    if (session)
         session_take_rtcp(session, bytes + FRAME_SIZE, length);
-    }
     return FRAME_SIZE + length;
 }
 
@@ -144,17 +138,15 @@ static size_t take_request(struct connection *connection, const uint8_t *bytes, 
     static struct rtsp_request request; // static, because it is large, and there is one thread
     ssize_t taken = rtsp_request_read((const char *)bytes, size, &request);
 
-    if (taken > 0 && !count_request(connection)) {
+    if (taken > 0 && !count_request(connection))
         taken = -RTSP_TOO_MANY_REQUESTS;
-    }
     if (taken < 0) {
         methods_refuse(connection, &request, (enum rtsp_status) - taken);
         leave(connection);
         return size;
     }
-    if (taken > 0) {
+    if (taken > 0)
         methods_handle(connection, &request);
-    }
     return (size_t)taken;
 }
 
@@ -165,14 +157,12 @@ static size_t take_one(struct connection *connection, const uint8_t *bytes, size
         size_t skipped = MIN(connection->skipped, size);
 
         connection->skipped -= skipped;
-        if (connection->skipped == 0 && connection->leave_by_ns) {
+        if (connection->skipped == 0 && connection->leave_by_ns)
             rtsp_service_end(connection);
-        }
         return skipped;
     }
-    if (*bytes == '\r' || *bytes == '\n') { // between requests (RFC 2326, section 4.1)
+    if (*bytes == '\r' || *bytes == '\n') // between requests (RFC 2326, section 4.1)
         return 1;
-    }
     return *bytes == '$' ? take_frame(connection, bytes, size)
                          : take_request(connection, bytes, size);
 }
@@ -185,9 +175,8 @@ static size_t take_all(struct connection *connection, const uint8_t *bytes, size
     while (at < size && !connection->wait && !connection->ended) {
         size_t taken = take_one(connection, bytes + at, size - at);
 
-        if (taken == 0) {
+        if (taken == 0)
             break;
-        }
         at += taken;
     }
     return at;
@@ -216,9 +205,8 @@ static bool read_some(struct connection *connection)
     // Reads no more than can be kept, so that further requests wait in the kernel.
     ssize_t size = wire_read(connection->wire, bytes, sizeof bytes - connection->unread->len);
 
-    if (size == -EAGAIN || size == -EINTR) {
+    if (size == -EAGAIN || size == -EINTR)
         return false;
-    }
     if (size <= 0) {
         rtsp_service_end(connection);
         return false;
@@ -237,20 +225,17 @@ static void read_unread(struct connection *connection)
 
 static void serve(struct connection *connection, uint32_t events)
 {
-    if (events & EPOLLOUT) {
+    if (events & EPOLLOUT)
         write_some(connection);
-    }
     if (!connection->ended && connection->resumed) {
         connection->resumed = false;
         take(connection, NULL, 0);
     }
-    if (!connection->ended && !connection->wait && events & EPOLLIN) {
+    if (!connection->ended && !connection->wait && events & EPOLLIN)
         read_some(connection);
-    }
     read_unread(connection);
-    if (!connection->ended) {
+    if (!connection->ended)
         set_events(connection);
-    }
 }
 
 // The functions below are the queue of TLS handshakes. A signature by RSA of 4096 bits takes
@@ -264,14 +249,12 @@ static void leave_queue(struct connection *connection)
     struct rtsp_service *service = connection->service;
     struct rtsp_address *address = connection->address;
 
-    if (!connection->awaits_turn) {
+    if (!connection->awaits_turn)
         return;
-    }
     connection->awaits_turn = false;
     g_queue_remove(&address->handshakes, connection);
-    if (g_queue_is_empty(&address->handshakes)) {
+    if (g_queue_is_empty(&address->handshakes))
         g_queue_remove(&service->handshakes, address);
-    }
     if (g_queue_is_empty(&service->handshakes)) {
         g_source_destroy(service->handshake_turns);
         g_clear_pointer(&service->handshake_turns, g_source_unref);
@@ -302,9 +285,8 @@ static gboolean on_turn(gpointer data)
 
     g_queue_push_tail(&service->handshakes, address); // which loses it again with its last one
     leave_queue(connection);
-    if (!connection->ended) {
+    if (!connection->ended)
         shake_hands(connection);
-    }
     if (!g_source_is_destroyed(source)) {
         gint64 now_us = g_get_monotonic_time();
 
@@ -319,13 +301,11 @@ static void join_queue(struct connection *connection)
     struct rtsp_service *service = connection->service;
     struct rtsp_address *address = connection->address;
 
-    if (connection->awaits_turn) {
+    if (connection->awaits_turn)
         return;
-    }
     connection->awaits_turn = true;
-    if (g_queue_is_empty(&address->handshakes)) {
+    if (g_queue_is_empty(&address->handshakes))
         g_queue_push_tail(&service->handshakes, address);
-    }
     g_queue_push_tail(&address->handshakes, connection);
     if (!service->handshake_turns) {
         // Of the sockets' own priority, so that both are served in every iteration of the main
@@ -339,9 +319,8 @@ static void on_ready(void *context, uint32_t events)
 {
     struct connection *connection = context;
 
-    if (connection->ended) {
+    if (connection->ended)
         return;
-    }
     if (events & (EPOLLERR | EPOLLHUP)) {
         rtsp_service_end(connection);
     } else if (connection->handshake_done) {
@@ -385,9 +364,8 @@ int connection_new(struct rtsp_service *service, struct wire *wire,
 
 void connection_free(struct connection *connection)
 {
-    if (!connection) {
+    if (!connection)
         return;
-    }
     connection->ended = true; // so that nothing that ends with it asks for it to be freed
     wire_on_blocked(connection->wire, NULL, NULL);
     description_drop(connection);
@@ -400,28 +378,16 @@ void connection_free(struct connection *connection)
     g_free(connection);
 }
 
-unsigned connection_count_viewers(const struct connection *connection, const char *path)
+unsigned connection_count_viewers(const struct connection *connection)
 {
     unsigned count = 0;
 
     for (guint i = 0; i < connection->sessions->len && !connection->ended; i++) {
         const struct session *session = g_ptr_array_index(connection->sessions, i);
 
-        count += session_is_playing(session) &&
-                 (!path || strcmp(stream_path(session_stream(session)), path) == 0);
+        count += session_is_playing(session);
     }
     return count;
-}
-
-bool connection_has_stream(const struct connection *connection, const char *path)
-{
-    for (guint i = 0; i < connection->sessions->len; i++) {
-        if (strcmp(stream_path(session_stream(g_ptr_array_index(connection->sessions, i))), path) ==
-            0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 // Ends the sessions that have timed out. Returns whether one is left that has played. Lowers
@@ -436,11 +402,10 @@ static bool tick_sessions(struct connection *connection, int64_t now_ns, int64_t
 
         used |= session_has_played(session);
         *due_ns = MIN(*due_ns, rtp_sender_stalled_ns(session_sender(session)));
-        if (r == -EPIPE) {
+        if (r == -EPIPE)
             rtsp_service_end(connection);
-        } else if (r < 0) {
+        else if (r < 0)
             g_ptr_array_remove_index(connection->sessions, i - 1);
-        }
     }
     return used;
 }
@@ -450,24 +415,21 @@ int64_t connection_tick(struct connection *connection, int64_t now_ns)
     int64_t idle_max_ns = connection->service->limits.play_within_s * NS_PER_S - ACCEPTED_NS;
     int64_t due_ns = INT64_MAX;
 
-    if (tick_sessions(connection, now_ns, &due_ns)) {
+    if (tick_sessions(connection, now_ns, &due_ns))
         connection->idle_ns = now_ns;
-    }
     due_ns = MIN(due_ns, connection->leave_by_ns ? connection->leave_by_ns
                                                  : connection->idle_ns + idle_max_ns);
-    if (now_ns >= due_ns) {
+    if (now_ns >= due_ns)
         rtsp_service_end(connection);
-    }
     return connection->ended ? INT64_MAX : due_ns;
 }
 
-static bool may_watch(const struct connection *connection, const struct session *session)
+static bool may_watch(const struct connection *connection, const struct session *session,
+                      const struct mount *mount)
 {
     const struct rtsp_service *service = connection->service;
-    const struct rtsp_mount *mount =
-        rtsp_service_find(service, stream_path(session_stream(session)));
 
-    return mount && account_is_still_allowed(service->account, &connection->login, mount->role) &&
+    return account_is_still_allowed(service->account, &connection->login, mount->role) &&
            (!session_is_multicast(session) || rtsp_service_has_multicast(service, mount));
 }
 
@@ -477,11 +439,15 @@ void connection_recheck(struct connection *connection)
 
     for (guint i = 0; i < connection->sessions->len && !connection->ended; i++) {
         const struct session *session = g_ptr_array_index(connection->sessions, i);
+        const struct stream *stream = session_stream(session);
+        const struct mount *mount = mounts_find(connection->service->mounts, stream_path(stream));
 
-        if (!may_watch(connection, session)) {
+        if (!mount || mount->stream != stream) { // the view is gone, or goes on as another stream
+            rtsp_service_end(connection);
+        } else if (!may_watch(connection, session, mount)) {
             if (rtsp_service_logs(connection->service, connection->address, suffix)) {
-                log_info("%s: %s may not watch any more, hanging up%s",
-                         stream_path(session_stream(session)), connection->peer_name, suffix);
+                log_info("%s: %s may not watch any more, hanging up%s", stream_path(stream),
+                         connection->peer_name, suffix);
             }
             rtsp_service_end(connection);
         }

@@ -15,14 +15,12 @@ int connection_new(struct rtsp_service *service, struct wire *wire,
 // Closes it, with its sessions. Takes NULL.
 void connection_free(struct connection *connection);
 
-// How many of its sessions play the stream of that path; NULL: any.
-unsigned connection_count_viewers(const struct connection *connection, const char *path);
-// Whether one of its sessions is set up for that stream.
-bool connection_has_stream(const struct connection *connection, const char *path);
+// How many of its sessions play.
+unsigned connection_count_viewers(const struct connection *connection);
 // About once a second: ends it or its sessions where their time is over. Returns when the time of
 // one will be, so that this is called then; INT64_MAX: it has ended.
 int64_t connection_tick(struct connection *connection, int64_t now_ns);
 
-// Ends the connection if one of its sessions plays what its user may not watch any more, or may not
-// watch by multicast.
+// Ends the connection if one of its sessions has a stream that is at no path any more, or that its
+// user may not watch any more, or not by multicast.
 void connection_recheck(struct connection *connection);

@@ -136,9 +136,8 @@ static void wait_for_picture(struct connection *connection, struct stream *strea
 void description_send(struct connection *connection, struct stream *stream,
                       const struct rtsp_target *target, int64_t sequence)
 {
-    if (stream_is_described(stream)) {
+    if (stream_is_described(stream))
         send_now(connection, stream, target, sequence);
-    } else {
+    else
         wait_for_picture(connection, stream, target, sequence);
-    }
 }

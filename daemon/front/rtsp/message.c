@@ -26,9 +26,8 @@ static enum rtsp_method find_method(const char *name)
 {
     unsigned method = 0;
 
-    while (method < RTSP_METHOD_COUNT && strcmp(method_names[method], name) != 0) {
+    while (method < RTSP_METHOD_COUNT && strcmp(method_names[method], name) != 0)
         method++;
-    }
     return (enum rtsp_method)method;
 }
 
@@ -40,17 +39,14 @@ static size_t find_head_end(const char *bytes, size_t size)
     for (size_t at = 0; at < searched; at++) {
         const char *line_feed = memchr(bytes + at, '\n', searched - at);
 
-        if (!line_feed) {
+        if (!line_feed)
             return 0;
-        }
         at = (size_t)(line_feed - bytes);
         // An empty line, by CR LF as it should be or by LF.
-        if (at + 1 < searched && bytes[at + 1] == '\n') {
+        if (at + 1 < searched && bytes[at + 1] == '\n')
             return at + 2;
-        }
-        if (at + 2 < searched && bytes[at + 1] == '\r' && bytes[at + 2] == '\n') {
+        if (at + 2 < searched && bytes[at + 1] == '\r' && bytes[at + 2] == '\n')
             return at + 3;
-        }
     }
     return 0;
 }
@@ -61,9 +57,8 @@ static bool is_number(const char *text, unsigned long most, unsigned long *ret_n
 
     errno = 0;
     unsigned long number = strtoul(text, &end, 10);
-    if (!isdigit((unsigned char)*text) || *end || errno || number > most) {
+    if (!isdigit((unsigned char)*text) || *end || errno || number > most)
         return false;
-    }
     *ret_number = number;
     return true;
 }
@@ -74,9 +69,8 @@ static bool is_text(const char *bytes, size_t size)
     for (size_t i = 0; i < size; i++) {
         bool ends_line = bytes[i] == '\n' || (bytes[i] == '\r' && bytes[i + 1] == '\n');
 
-        if (!ends_line && bytes[i] != '\t' && g_ascii_iscntrl(bytes[i])) {
+        if (!ends_line && bytes[i] != '\t' && g_ascii_iscntrl(bytes[i]))
             return false;
-        }
     }
     return true;
 }
@@ -86,9 +80,8 @@ static char *cut_line(char **text)
 {
     char *line = *text, *end = line ? strchr(line, '\n') : NULL;
 
-    if (!end) {
+    if (!end)
         return NULL;
-    }
     *text = end + 1;
     end -= end > line && end[-1] == '\r';
     *end = '\0';
@@ -100,24 +93,20 @@ static int read_request_line(struct rtsp_request *request, char *line)
     char *url = line ? strchr(line, ' ') : NULL;
     char *version = url ? strchr(url + 1, ' ') : NULL;
 
-    if (!version || url == line || version == url + 1) {
+    if (!version || url == line || version == url + 1)
         return -RTSP_BAD_REQUEST;
-    }
     *url++ = '\0';
     *version++ = '\0';
     request->method_name = line;
     request->method = find_method(line);
     request->url = url;
-    if (version - url - 1 > (ptrdiff_t)RTSP_URL_MAX) {
+    if (version - url - 1 > (ptrdiff_t)RTSP_URL_MAX)
         return -RTSP_URL_TOO_LARGE;
-    }
     request->is_http = strncmp(version, "HTTP/", 5) == 0;
-    if (request->is_http) {
+    if (request->is_http)
         return -RTSP_METHOD_NOT_ALLOWED;
-    }
-    if (strncmp(version, "RTSP/", 5) != 0) {
+    if (strncmp(version, "RTSP/", 5) != 0)
         return -RTSP_BAD_REQUEST;
-    }
     return strncmp(version + 5, "1.", 2) == 0 ? 0 : -RTSP_VERSION_NOT_SUPPORTED;
 }
 
@@ -143,9 +132,8 @@ static int read_sequence(struct rtsp_request *request)
     const char *text = rtsp_request_header(request, "CSeq");
     unsigned long number;
 
-    if (!text || !is_number(text, UINT32_MAX, &number)) {
+    if (!text || !is_number(text, UINT32_MAX, &number))
         return -RTSP_BAD_REQUEST;
-    }
     request->sequence = (int64_t)number;
     return 0;
 }
@@ -155,13 +143,11 @@ static int read_length(struct rtsp_request *request)
     const char *text = rtsp_request_header(request, "Content-Length");
     unsigned long number;
 
-    if (!text) {
+    if (!text)
         return 0;
-    }
     // Two lengths would leave open where the next request begins.
-    if (!is_number(text, ULONG_MAX, &number) || rtsp_request_count(request, "Content-Length") > 1) {
+    if (!is_number(text, ULONG_MAX, &number) || rtsp_request_count(request, "Content-Length") > 1)
         return -RTSP_BAD_REQUEST;
-    }
     request->body_size = number;
     return number > RTSP_BODY_MAX ? -RTSP_ENTITY_TOO_LARGE : 0;
 }
@@ -172,9 +158,8 @@ static int read_head(struct rtsp_request *request)
     char *text = request->head, *line;
     int r = read_request_line(request, cut_line(&text)), status = 0;
 
-    while (status == 0 && (line = cut_line(&text)) && *line) {
+    while (status == 0 && (line = cut_line(&text)) && *line)
         status = read_header(request, line);
-    }
     // Read even if something else is wrong, so that the reply can name it.
     int sequence = read_sequence(request);
     r = r < 0 ? r : status < 0 ? status : sequence;
@@ -189,27 +174,23 @@ ssize_t rtsp_request_read(const char *bytes, size_t size, struct rtsp_request *r
     request->sequence = -1;
     request->is_http = false;
     request->line_count = request->body_size = 0;
-    if (head_size == 0) {
+    if (head_size == 0)
         return size >= RTSP_HEAD_MAX ? -RTSP_BAD_REQUEST : 0;
-    }
     memcpy(request->head, bytes, head_size);
     request->head[head_size] = '\0';
-    if (!is_text(request->head, head_size)) {
+    if (!is_text(request->head, head_size))
         return -RTSP_BAD_REQUEST;
-    }
     int r = read_head(request);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     return size - head_size >= request->body_size ? (ssize_t)(head_size + request->body_size) : 0;
 }
 
 const char *rtsp_request_header(const struct rtsp_request *request, const char *name)
 {
     for (size_t i = 0; i < request->line_count; i++) {
-        if (g_ascii_strcasecmp(request->lines[i].name, name) == 0) {
+        if (g_ascii_strcasecmp(request->lines[i].name, name) == 0)
             return request->lines[i].value;
-        }
     }
     return NULL;
 }
@@ -218,9 +199,8 @@ unsigned rtsp_request_count(const struct rtsp_request *request, const char *name
 {
     unsigned count = 0;
 
-    for (size_t i = 0; i < request->line_count; i++) {
+    for (size_t i = 0; i < request->line_count; i++)
         count += g_ascii_strcasecmp(request->lines[i].name, name) == 0;
-    }
     return count;
 }
 
@@ -255,9 +235,8 @@ static const struct {
 static const char *phrase(enum rtsp_status status)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(reasons); i++) {
-        if (reasons[i].status == status) {
+        if (reasons[i].status == status)
             return reasons[i].reason;
-        }
     }
     return "";
 }
@@ -267,9 +246,8 @@ GString *rtsp_reply_new(enum rtsp_status status, int64_t sequence)
     GString *reply = g_string_new(NULL);
 
     g_string_printf(reply, "RTSP/1.0 %d %s\r\n", status, phrase(status));
-    if (sequence >= 0) {
+    if (sequence >= 0)
         g_string_append_printf(reply, "CSeq: %" G_GINT64_FORMAT "\r\n", sequence);
-    }
     g_string_append(reply, "Server: edged/" EDGED_VERSION "\r\n");
     return reply;
 }
@@ -304,9 +282,8 @@ static const char *find_path(const char *url)
 
 static size_t cut_slashes(const char *text, size_t length)
 {
-    while (length > 0 && text[length - 1] == '/') {
+    while (length > 0 && text[length - 1] == '/')
         length--;
-    }
     return length;
 }
 
@@ -321,17 +298,15 @@ int rtsp_target_read(const char *url, struct rtsp_target *ret_target)
         return 0;
     }
     const char *path = find_path(url);
-    if (!path || strchr(url, '#')) { // no request has a fragment
+    if (!path || strchr(url, '#')) // no request has a fragment
         return -EINVAL;
-    }
     size_t length = cut_slashes(path, strcspn(path, "?"));
     while (length >= control_length &&
            strncmp(path + length - control_length, control, control_length) == 0) {
         length = cut_slashes(path, length - control_length);
     }
-    if (length >= sizeof target.path || (size_t)(path - url) + length >= sizeof target.base) {
+    if (length >= sizeof target.path || (size_t)(path - url) + length >= sizeof target.base)
         return -ENAMETOOLONG;
-    }
     snprintf(target.path, sizeof target.path, length ? "%.*s" : "/", (int)length, path);
     snprintf(target.base, sizeof target.base, "%.*s", (int)((size_t)(path - url) + length), url);
     *ret_target = target;
@@ -343,14 +318,12 @@ static int read_number(const char **text, int most)
 {
     int number = 0;
 
-    if (!g_ascii_isdigit(**text)) {
+    if (!g_ascii_isdigit(**text))
         return -1;
-    }
     for (; g_ascii_isdigit(**text); (*text)++) {
         number = number * 10 + **text - '0';
-        if (number > most) {
+        if (number > most)
             return -1;
-        }
     }
     return number;
 }
@@ -364,9 +337,8 @@ static bool read_pair(const char *text, int least, int most, int *ret_first, int
         text++;
         second = read_number(&text, most);
     }
-    if (*text || first < least || second < least || second > most || first == second) {
+    if (*text || first < least || second < least || second > most || first == second)
         return false;
-    }
     *ret_first = first;
     *ret_second = second;
     return true;
@@ -398,9 +370,8 @@ static bool read_parameter(const char *parameter, struct rtsp_transport_offer *o
                          &offer->rtcp_channel);
     }
     if (has_name(parameter, "client_port=")) {
-        if (!read_pair(parameter + strlen("client_port="), 1, 65535, &first, &second)) {
+        if (!read_pair(parameter + strlen("client_port="), 1, 65535, &first, &second))
             return false;
-        }
         offer->port = (uint16_t)first;
         offer->rtcp_port = (uint16_t)second;
         return true;
@@ -425,9 +396,8 @@ static bool read_offer(const char *text, struct rtsp_transport_offer *ret_offer)
     g_auto(GStrv) words = g_strsplit(text, ";", 0);
     bool good = words[0] && read_profile(g_strstrip(words[0]), &offer);
 
-    for (char **word = words + 1; good && words[0] && *word; word++) {
+    for (char **word = words + 1; good && words[0] && *word; word++)
         good = read_parameter(g_strstrip(*word), &offer);
-    }
     *ret_offer = offer;
     return good && (offer.lower != RTSP_LOWER_UDP || offer.port != 0);
 }

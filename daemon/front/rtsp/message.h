@@ -87,9 +87,9 @@ void rtsp_reply_end(GString *reply, const char *content_type, const char *body);
 // The control attribute of the one media that a presentation has.
 #define RTSP_MEDIA_CONTROL "stream=0"
 
-// What the URL of a request names. "rtsp://host:8554/front/edges/stream=0?what" is the media of the
-// presentation "/front/edges", and means the same as the presentation, which has no other media.
-// Where a client has appended the name of the media twice, it counts once.
+// The presentation that the URL of a request names. "rtsp://host:8554/front/edges/stream=0?what" is
+// the media of the presentation "/front/edges", and means the same as the presentation, which has
+// no other media. Where a client has appended the name of the media twice, it counts once.
 struct rtsp_target {
     char base[256]; // the URL of the presentation as the client wrote it, without its query
     char path[128]; // of the presentation, "/front/edges"; "": the URL is "*", for the server

@@ -15,8 +15,8 @@ struct call {
     struct connection *connection;
     const struct rtsp_request *request;
     struct rtsp_target target;
-    const struct rtsp_mount *mount; // of the target; NULL: there is none
-    struct session *session;        // the one that the request names; NULL: none
+    const struct mount *mount; // of the target; NULL: there is none
+    struct session *session;   // the one that the request names; NULL: none
 };
 
 static void send_reply(const struct call *call, GString *reply)
@@ -35,10 +35,11 @@ static void answer_not_found(const struct call *call)
 {
     const struct connection *connection = call->connection;
     enum config_role role = account_role(connection->service->account, &connection->login);
-    g_autofree char *list = rtsp_service_list(connection->service, role);
+    g_autofree char *list = mounts_list(connection->service->mounts, role);
+    g_autofree char *text = g_strconcat("there is no such stream; there are:\n", list, NULL);
     GString *reply = rtsp_reply_new(RTSP_NOT_FOUND, call->request->sequence);
 
-    rtsp_reply_end(reply, "text/plain", list);
+    rtsp_reply_end(reply, "text/plain", text);
     rtsp_service_reply(call->connection, reply);
 }
 
@@ -57,9 +58,8 @@ static GString *begin_ok(const struct call *call)
 static void append_methods(GString *reply, const char *header)
 {
     g_string_append_printf(reply, "%s: ", header);
-    for (unsigned i = 0; i < RTSP_METHOD_COUNT; i++) {
+    for (unsigned i = 0; i < RTSP_METHOD_COUNT; i++)
         g_string_append_printf(reply, "%s%s", i ? ", " : "", rtsp_method_name(i));
-    }
     g_string_append(reply, "\r\n");
 }
 
@@ -80,9 +80,8 @@ static bool accepts_sdp(const char *line)
 
     for (char **range = ranges; *range && !found; range++) {
         (*range)[strcspn(*range, ";")] = '\0'; // its parameters
-        for (size_t i = 0; i < ARRAY_LENGTH(good); i++) {
+        for (size_t i = 0; i < ARRAY_LENGTH(good); i++)
             found |= g_ascii_strcasecmp(g_strstrip(*range), good[i]) == 0;
-        }
     }
     return found;
 }
@@ -146,9 +145,8 @@ static unsigned allowed_transports(const struct call *call)
 
     if (!wire_kind(connection->wire)->encrypted) {
         allowed |= RTSP_LOWER_BIT(RTSP_LOWER_UDP);
-        if (rtsp_service_has_multicast(connection->service, call->mount)) {
+        if (rtsp_service_has_multicast(connection->service, call->mount))
             allowed |= RTSP_LOWER_BIT(RTSP_LOWER_MULTICAST);
-        }
     }
     return allowed;
 }
@@ -169,9 +167,8 @@ static int take_offer(struct call *call, struct stream *stream)
         r = good ? session_new(call->connection, stream, &offer, &call->session) : -EPROTONOSUPPORT;
         allowed &= ~RTSP_LOWER_BIT(offer.lower);
     }
-    if (r == 0) {
+    if (r == 0)
         g_ptr_array_add(call->connection->sessions, call->session);
-    }
     return r;
 }
 
@@ -211,13 +208,11 @@ static bool make_session_room(const struct connection *connection)
         connection->address->sessions.length >= (unsigned)limits->sessions_an_address) {
         return false;
     }
-    if (connection->service->session_count < (unsigned)limits->sessions) {
+    if (connection->service->session_count < (unsigned)limits->sessions)
         return true;
-    }
     idle = find_idle_session(connection->service);
-    if (idle) {
+    if (idle)
         g_ptr_array_remove(session_connection(idle)->sessions, idle);
-    }
     return idle;
 }
 
@@ -226,16 +221,14 @@ static enum rtsp_status set_up(struct call *call)
     const struct connection *connection = call->connection;
     struct stream *stream = call->mount ? call->mount->stream : NULL;
 
-    if (!stream) {
+    if (!stream)
         return RTSP_NOT_FOUND;
-    }
     if (call->session) { // a session's transport cannot change, and it has one media only
         return session_stream(call->session) == stream ? RTSP_METHOD_NOT_VALID
                                                        : RTSP_AGGREGATE_NOT_ALLOWED;
     }
-    if (!make_session_room(connection)) {
+    if (!make_session_room(connection))
         return RTSP_NOT_ENOUGH_BANDWIDTH;
-    }
     int r = take_offer(call, stream);
     return r == 0         ? RTSP_OK
            : r == -ENOMEM ? RTSP_UNAVAILABLE
@@ -264,9 +257,8 @@ static void handle_setup(struct call *call)
 // Whether the URL is that of the session's stream; answers if it is not.
 static bool is_about_session(const struct call *call)
 {
-    if (call->mount && call->mount->stream == session_stream(call->session)) {
+    if (call->mount && call->mount->stream == session_stream(call->session))
         return true;
-    }
     answer(call, *call->target.path ? RTSP_NOT_FOUND : RTSP_METHOD_NOT_VALID);
     return false;
 }
@@ -277,9 +269,8 @@ static void handle_play(struct call *call)
     uint16_t sequence;
     uint32_t timestamp;
 
-    if (!is_about_session(call)) {
+    if (!is_about_session(call))
         return;
-    }
     if (range && !g_str_has_prefix(range, "npt")) {
         answer(call, RTSP_INVALID_RANGE);
         return;
@@ -290,9 +281,8 @@ static void handle_play(struct call *call)
         reply, "Range: npt=now-\r\nRTP-Info: url=%s/" RTSP_MEDIA_CONTROL ";seq=%u;rtptime=%u\r\n",
         call->target.base, sequence, timestamp);
     send_reply(call, reply); // the reply goes out before the first packet
-    if (!call->connection->ended) {
+    if (!call->connection->ended)
         session_play(call->session);
-    }
 }
 
 static void handle_pause(struct call *call)
@@ -305,9 +295,8 @@ static void handle_pause(struct call *call)
 
 static void handle_teardown(struct call *call)
 {
-    if (!is_about_session(call)) {
+    if (!is_about_session(call))
         return;
-    }
     GString *reply = begin_ok(call);
     // The session's BYE is sent before the reply.
     g_ptr_array_remove(call->connection->sessions, call->session);
@@ -318,11 +307,10 @@ static void handle_teardown(struct call *call)
 // There are no parameters; a request without any keeps the session alive.
 static void handle_parameter(struct call *call)
 {
-    if (call->request->body_size > 0) {
+    if (call->request->body_size > 0)
         answer(call, RTSP_PARAMETER_NOT_UNDERSTOOD);
-    } else {
+    else
         send_reply(call, begin_ok(call));
-    }
 }
 
 static const struct {
@@ -363,9 +351,8 @@ static void refuse_method(const struct call *call)
     static const char *const others[] = {"ANNOUNCE", "RECORD", "REDIRECT"};
     bool known = false;
 
-    for (size_t i = 0; i < ARRAY_LENGTH(others); i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(others); i++)
         known |= strcmp(call->request->method_name, others[i]) == 0;
-    }
     GString *reply = rtsp_reply_new(known ? RTSP_METHOD_NOT_ALLOWED : RTSP_NOT_IMPLEMENTED,
                                     call->request->sequence);
     append_methods(reply, known ? "Allow" : "Public");
@@ -387,12 +374,10 @@ static void answer_denied(const struct call *call, const struct account_answer *
                                                                     : RTSP_UNAVAILABLE;
     GString *reply = rtsp_reply_new(status, call->request->sequence);
 
-    for (size_t i = 0; status == RTSP_UNAUTHORIZED && i < asked->challenge_count; i++) {
+    for (size_t i = 0; status == RTSP_UNAUTHORIZED && i < asked->challenge_count; i++)
         g_string_append_printf(reply, "WWW-Authenticate: %s\r\n", asked->challenges[i]);
-    }
-    if (status == RTSP_UNAVAILABLE) {
+    if (status == RTSP_UNAVAILABLE)
         g_string_append_printf(reply, "Retry-After: %d\r\n", asked->retry_after_s);
-    }
     send_reply(call, reply);
 }
 
@@ -410,13 +395,11 @@ static bool is_allowed(const struct call *call)
     };
     struct account_answer ret;
 
-    if (call->request->method == RTSP_OPTIONS && !rtsp_request_header(call->request, "Session")) {
+    if (call->request->method == RTSP_OPTIONS && !rtsp_request_header(call->request, "Session"))
         return true;
-    }
     account_check(connection->service->account, &asked, clock_now_ns(), &connection->login, &ret);
-    if (ret.verdict != ACCOUNT_ALLOWED) {
+    if (ret.verdict != ACCOUNT_ALLOWED)
         answer_denied(call, &ret);
-    }
     return ret.verdict == ACCOUNT_ALLOWED;
 }
 
@@ -432,19 +415,17 @@ void methods_handle(struct connection *connection, const struct rtsp_request *re
         answer(&call, r == -ENAMETOOLONG ? RTSP_NOT_FOUND : RTSP_BAD_REQUEST);
         return;
     }
-    call.mount = rtsp_service_find(connection->service, call.target.path);
-    if (!is_allowed(&call)) {
+    call.mount = mounts_find(connection->service->mounts, call.target.path);
+    if (!is_allowed(&call))
         return;
-    }
-    if (request->method == RTSP_METHOD_OTHER) {
+    if (request->method == RTSP_METHOD_OTHER)
         refuse_method(&call);
-    } else if (require) {
+    else if (require)
         refuse_option(&call, require);
-    } else if (!find_session(&call) || (methods[request->method].needs_session && !call.session)) {
+    else if (!find_session(&call) || (methods[request->method].needs_session && !call.session))
         answer(&call, RTSP_SESSION_NOT_FOUND);
-    } else {
+    else
         methods[request->method].handle(&call);
-    }
 }
 
 void methods_refuse(struct connection *connection, const struct rtsp_request *request,

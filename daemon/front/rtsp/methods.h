@@ -1,4 +1,4 @@
-// What the server does for each method of RTSP.
+// The server's part of each method of RTSP.
 #pragma once
 
 #include "daemon/front/rtsp/message.h"

@@ -76,9 +76,8 @@ static int find_named(const char *name, struct ip_mreqn *group)
     struct ifreq request = {0};
 
     g_strlcpy(request.ifr_name, name, sizeof request.ifr_name);
-    if (fd < 0 || ioctl(fd, SIOCGIFADDR, &request) < 0) {
+    if (fd < 0 || ioctl(fd, SIOCGIFADDR, &request) < 0)
         return -errno;
-    }
     group->imr_address = ((const struct sockaddr_in *)&request.ifr_addr)->sin_addr;
     group->imr_ifindex = (int)if_nametoindex(name);
     return 0;
@@ -97,9 +96,8 @@ static bool is_taken(const struct multicast *multicast, const char *address)
     for (guint i = 0; i < multicast->groups->len; i++) {
         const struct multicast_group *group = g_ptr_array_index(multicast->groups, i);
 
-        if (strcmp(group->place.address, address) == 0) {
+        if (strcmp(group->place.address, address) == 0)
             return true;
-        }
     }
     return false;
 }
@@ -134,9 +132,8 @@ static bool is_from(const struct multicast_member *member, const struct peer *pe
 static bool has_member(const struct multicast_group *group, const struct peer *peer)
 {
     for (guint i = 0; i < group->members->len; i++) {
-        if (is_from(g_ptr_array_index(group->members, i), peer)) {
+        if (is_from(g_ptr_array_index(group->members, i), peer))
             return true;
-        }
     }
     return false;
 }
@@ -153,9 +150,8 @@ static void on_rtcp(void *context, const struct sockaddr *from, const uint8_t *b
     for (guint i = 0; i < group->members->len; i++) {
         struct multicast_member *member = g_ptr_array_index(group->members, i);
 
-        if (is_from(member, &peer)) {
+        if (is_from(member, &peer))
             member->reported_ns = clock_now_ns();
-        }
     }
 }
 
@@ -196,13 +192,11 @@ static void log_failure(struct multicast *multicast, const struct multicast_grou
     const char *path = stream_path(group->stream);
     char suffix[LOG_LIMIT_SUFFIX_SIZE];
 
-    if (r == multicast->told) {
+    if (r == multicast->told)
         return;
-    }
     multicast->told = r;
-    if (!log_limit_line(&multicast->log_limit, clock_now_ns(), suffix)) {
+    if (!log_limit_line(&multicast->log_limit, clock_now_ns(), suffix))
         return;
-    }
     if (r == -ENOSPC) {
         log_warning("%s: all %u addresses of rtsp.multicast are in use, refusing multicast%s", path,
                     multicast->range.count, suffix);
@@ -217,7 +211,7 @@ static int new_group(struct multicast *multicast, struct stream *stream,
                      struct multicast_group **ret_group)
 {
     struct multicast_group *group = g_new0(struct multicast_group, 1);
-    char suffix[LOG_LIMIT_SUFFIX_SIZE];
+    char suffix[LOG_LIMIT_SUFFIX_SIZE], name[sizeof group->place.address + 6];
 
     group->multicast = multicast;
     group->stream = stream;
@@ -230,11 +224,11 @@ static int new_group(struct multicast *multicast, struct stream *stream,
         return r;
     }
     g_ptr_array_add(multicast->groups, group);
+    g_snprintf(name, sizeof name, "%s:%u", group->place.address, group->place.port);
+    stream_set_group(stream, name);
     multicast->told = 0;
-    if (log_limit_line(&multicast->log_limit, clock_now_ns(), suffix)) {
-        log_info("%s: sending it by multicast to %s:%u%s", stream_path(stream),
-                 group->place.address, group->place.port, suffix);
-    }
+    if (log_limit_line(&multicast->log_limit, clock_now_ns(), suffix))
+        log_info("%s: sending it by multicast to %s%s", stream_path(stream), name, suffix);
     *ret_group = group;
     return 0;
 }
@@ -245,9 +239,8 @@ static struct multicast_group *find_group(const struct multicast *multicast,
     for (guint i = 0; i < multicast->groups->len; i++) {
         struct multicast_group *group = g_ptr_array_index(multicast->groups, i);
 
-        if (group->stream == stream) {
+        if (group->stream == stream)
             return group;
-        }
     }
     return NULL;
 }
@@ -277,6 +270,7 @@ void multicast_leave(struct multicast_group *group, struct multicast_member *mem
                      stream_path(group->stream), group->place.address, group->place.port, suffix);
         }
         g_ptr_array_remove(group->multicast->groups, group);
+        stream_set_group(group->stream, "");
         group->multicast->told = 0;
         free_group(group);
     }
@@ -284,11 +278,10 @@ void multicast_leave(struct multicast_group *group, struct multicast_member *mem
 
 void multicast_play(struct multicast_group *group, struct multicast_member *member)
 {
-    if (!rtp_sender_is_playing(group->sender)) {
+    if (!rtp_sender_is_playing(group->sender))
         rtp_sender_play(group->sender);
-    } else if (!member->playing) {
+    else if (!member->playing)
         stream_want_key_frame(group->stream, DEMAND_BEGIN);
-    }
     member->playing = true;
 }
 
@@ -297,12 +290,10 @@ void multicast_pause(struct multicast_group *group, struct multicast_member *mem
     bool playing = false;
 
     member->playing = false;
-    for (guint i = 0; i < group->members->len; i++) {
+    for (guint i = 0; i < group->members->len; i++)
         playing |= ((const struct multicast_member *)g_ptr_array_index(group->members, i))->playing;
-    }
-    if (!playing) {
+    if (!playing)
         rtp_sender_pause(group->sender);
-    }
 }
 
 struct rtp_sender *multicast_sender(const struct multicast_group *group)
@@ -313,17 +304,4 @@ struct rtp_sender *multicast_sender(const struct multicast_group *group)
 const struct multicast_place *multicast_group_place(const struct multicast_group *group)
 {
     return &group->place;
-}
-
-const struct multicast_place *multicast_find_place(const struct multicast *multicast,
-                                                   const char *stream_path_)
-{
-    for (guint i = 0; i < multicast->groups->len; i++) {
-        const struct multicast_group *group = g_ptr_array_index(multicast->groups, i);
-
-        if (strcmp(stream_path(group->stream), stream_path_) == 0) {
-            return &group->place;
-        }
-    }
-    return NULL;
 }

@@ -8,8 +8,8 @@
 #pragma once
 
 #include "config/config.h"
-#include "daemon/front/account/peer.h"
-#include "daemon/front/poller.h"
+#include "daemon/common/peer.h"
+#include "daemon/front/socket/poller.h"
 #include "daemon/front/stream/rtp_sender.h"
 
 #include <netinet/in.h>
@@ -53,6 +53,3 @@ void multicast_pause(struct multicast_group *group, struct multicast_member *mem
 // Borrowed.
 struct rtp_sender *multicast_sender(const struct multicast_group *group);
 const struct multicast_place *multicast_group_place(const struct multicast_group *group);
-// Where the stream of that path is sent; borrowed. NULL: it has no group.
-const struct multicast_place *multicast_find_place(const struct multicast *multicast,
-                                                   const char *stream_path);

@@ -2,9 +2,9 @@
 
 #include "daemon/common/descriptors.h"
 #include "daemon/common/log.h"
-#include "daemon/front/listener.h"
 #include "daemon/front/rtsp/connection.h"
 #include "daemon/front/rtsp/wire_tls.h"
+#include "daemon/front/socket/listener.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -40,14 +40,6 @@ static void free_connection(gpointer connection)
     connection_free(connection);
 }
 
-static void free_mount(gpointer data)
-{
-    struct rtsp_mount *mount = data;
-
-    stream_unref(mount->stream);
-    g_free(mount);
-}
-
 // Frees the connections that have ended.
 static gboolean reap(gpointer data)
 {
@@ -57,9 +49,8 @@ static gboolean reap(gpointer data)
     for (guint i = server->connections->len; i > 0; i--) {
         const struct connection *connection = g_ptr_array_index(server->connections, i - 1);
 
-        if (connection->ended) {
+        if (connection->ended)
             g_ptr_array_remove_index(server->connections, i - 1);
-        }
     }
     return G_SOURCE_CONTINUE;
 }
@@ -82,7 +73,7 @@ static unsigned count_connections(const struct rtsp_server *server,
 static bool is_idle(const struct connection *connection)
 {
     return !connection->ended && !*connection->login.name &&
-           connection_count_viewers(connection, NULL) == 0;
+           connection_count_viewers(connection) == 0;
 }
 
 // Whether idle connection `b` is ended before `a`, which is older: its address has more idle ones,
@@ -98,9 +89,8 @@ static bool end_idle(struct rtsp_server *server, const struct rtsp_address *addr
 {
     struct connection *first = NULL;
 
-    for (guint i = 0; i < server->connections->len; i++) {
+    for (guint i = 0; i < server->connections->len; i++)
         ((struct connection *)g_ptr_array_index(server->connections, i))->address->idle = 0;
-    }
     for (guint i = 0; i < server->connections->len; i++) {
         const struct connection *connection = g_ptr_array_index(server->connections, i);
 
@@ -114,9 +104,8 @@ static bool end_idle(struct rtsp_server *server, const struct rtsp_address *addr
             first = connection;
         }
     }
-    if (first) {
+    if (first)
         rtsp_service_end(first);
-    }
     return first;
 }
 
@@ -142,15 +131,13 @@ static void adopt(struct rtsp_listener *listener, int fd, const struct sockaddr_
 
     r = r < 0 ? r : connection_new(&server->service, wire, peer, &connection);
     if (r < 0) {
-        if (log_limit_line(&server->log_limit, clock_now_ns(), suffix)) {
+        if (log_limit_line(&server->log_limit, clock_now_ns(), suffix))
             log_warning("cannot serve a client: %s, hanging up on it%s", strerror(-r), suffix);
-        }
         return;
     }
     g_ptr_array_add(server->connections, connection);
-    if (!make_connection_room(server, connection->address)) {
+    if (!make_connection_room(server, connection->address))
         rtsp_service_end(connection);
-    }
 }
 
 // With no descriptor or memory left, an idle connection makes room for the next.
@@ -181,9 +168,8 @@ static void on_client(void *context, uint32_t events)
         if (fd < 0) {
             // Otherwise there is no connection, or it has gone. One that cannot be accepted would
             // be announced in every turn of the main loop.
-            if (errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            if (errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
                 on_scarcity(listener);
-            }
             return;
         }
         adopt(listener, fd, &peer);
@@ -192,9 +178,8 @@ static void on_client(void *context, uint32_t events)
 
 static void listen_again(struct rtsp_listener *listener)
 {
-    if (listener->watch.fd >= 0) {
+    if (listener->watch.fd >= 0)
         poller_set_events(listener->server->service.poller, &listener->watch, EPOLLIN);
-    }
 }
 
 static gboolean on_tick(gpointer data);
@@ -234,15 +219,13 @@ static void close_listener(struct rtsp_listener *listener, bool at_end)
 {
     int fd = listener->watch.fd;
 
-    if (fd < 0) {
+    if (fd < 0)
         return;
-    }
     poller_remove(listener->server->service.poller, &listener->watch);
-    if (at_end) {
+    if (at_end)
         close(fd);
-    } else {
+    else
         listener_end(fd);
-    }
     listener->watch.fd = -1;
     listener->port = 0;
     listener->url[0] = '\0';
@@ -275,9 +258,8 @@ static int listen_on(struct rtsp_server *server, int port, struct error *error)
     const struct listener_place place = {"rtsp.address", server->address, "rtsp.port", port};
     int fd, r = listener_open(&place, error, &fd);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     r = open_listener(&server->plain, port, fd, "rtsp");
     return r < 0 ? error_set(error, r, "cannot listen: %s", strerror(-r)) : 0;
 }
@@ -301,13 +283,11 @@ void rtsp_server_take_tls(struct rtsp_server *server, int port, int fd,
 
     server->tls.certificate = certificate ? certificate_ref(certificate) : NULL;
     certificate_unref(before);
-    if (port == server->tls.port) {
+    if (port == server->tls.port)
         return;
-    }
     close_listener(&server->tls, false);
-    if (port != 0 && open_listener(&server->tls, port, fd, "rtsps") < 0) {
+    if (port != 0 && open_listener(&server->tls, port, fd, "rtsps") < 0)
         log_error("cannot poll the socket of rtsp.tls_port, going on without it");
-    }
 }
 
 const char *rtsp_server_tls_url(const struct rtsp_server *server)
@@ -315,13 +295,13 @@ const char *rtsp_server_tls_url(const struct rtsp_server *server)
     return server->tls.url;
 }
 
-int rtsp_server_new(const struct config *config, struct account *account, struct error *error,
-                    struct rtsp_server **ret_server)
+int rtsp_server_new(const struct config *config, GHashTable *mounts, struct account *account,
+                    struct error *error, struct rtsp_server **ret_server)
 {
     struct rtsp_server *server = g_new0(struct rtsp_server, 1);
 
     server->service = (struct rtsp_service){
-        .mounts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_mount),
+        .mounts = mounts,
         .account = account,
         .limits = config->rtsp.limits,
         .reaper = rtsp_service_source(reap, server, G_PRIORITY_HIGH),
@@ -332,11 +312,10 @@ int rtsp_server_new(const struct config *config, struct account *account, struct
     init_listener(&server->tls, server);
     int r = poller_new(&server->service.poller);
     server->service.multicast = multicast_new(server->service.poller, config);
-    if (r < 0) {
+    if (r < 0)
         error_set(error, r, "cannot poll: %s", strerror(-r));
-    } else if (config->rtsp.plain) {
+    else if (config->rtsp.plain)
         r = listen_on(server, config->rtsp.port, error);
-    }
     if (r < 0) {
         rtsp_server_free(server);
         return r;
@@ -350,9 +329,8 @@ void rtsp_server_configure(struct rtsp_server *server, const struct config *conf
 {
     server->service.limits = config->rtsp.limits;
     multicast_configure(server->service.multicast, config);
-    for (guint i = 0; i < server->connections->len; i++) {
+    for (guint i = 0; i < server->connections->len; i++)
         connection_recheck(g_ptr_array_index(server->connections, i));
-    }
 }
 
 void rtsp_server_close(struct rtsp_server *server)
@@ -364,15 +342,13 @@ void rtsp_server_close(struct rtsp_server *server)
 
 void rtsp_server_free(struct rtsp_server *server)
 {
-    if (!server) {
+    if (!server)
         return;
-    }
     rtsp_server_close(server);
     g_clear_handle_id(&server->tick, g_source_remove);
     g_source_destroy(server->service.reaper);
     g_source_unref(server->service.reaper);
     g_ptr_array_unref(server->connections);
-    g_hash_table_unref(server->service.mounts);
     multicast_free(server->service.multicast);
     udp_sockets_free(server->service.udp);
     udp_sockets_free(server->service.udp6);
@@ -385,45 +361,4 @@ void rtsp_server_free(struct rtsp_server *server)
 const char *rtsp_server_url(const struct rtsp_server *server)
 {
     return *server->plain.url ? server->plain.url : server->tls.url;
-}
-
-void rtsp_server_add(struct rtsp_server *server, const char *path, struct stream *stream,
-                     enum config_role role)
-{
-    struct rtsp_mount *mount = g_new(struct rtsp_mount, 1);
-
-    *mount = (struct rtsp_mount){stream_ref(stream), role};
-    g_hash_table_replace(server->service.mounts, g_strdup(path), mount);
-}
-
-void rtsp_server_remove(struct rtsp_server *server, const char *path)
-{
-    g_hash_table_remove(server->service.mounts, path);
-}
-
-void rtsp_server_disconnect(struct rtsp_server *server, const char *stream_path)
-{
-    for (guint i = 0; i < server->connections->len; i++) {
-        struct connection *connection = g_ptr_array_index(server->connections, i);
-
-        if (!connection->ended && connection_has_stream(connection, stream_path)) {
-            rtsp_service_end(connection);
-        }
-    }
-}
-
-const struct multicast_place *rtsp_server_multicast(const struct rtsp_server *server,
-                                                    const char *stream_path)
-{
-    return multicast_find_place(server->service.multicast, stream_path);
-}
-
-unsigned rtsp_server_count_viewers(const struct rtsp_server *server, const char *stream_path)
-{
-    unsigned count = 0;
-
-    for (guint i = 0; i < server->connections->len; i++) {
-        count += connection_count_viewers(g_ptr_array_index(server->connections, i), stream_path);
-    }
-    return count;
 }

@@ -4,39 +4,6 @@
 
 #include <string.h>
 
-#define PATHS_LISTED 64u
-
-const struct rtsp_mount *rtsp_service_find(const struct rtsp_service *service, const char *path)
-{
-    return g_hash_table_lookup(service->mounts, path);
-}
-
-char *rtsp_service_list(const struct rtsp_service *service, enum config_role role)
-{
-    GList *paths = g_list_sort(g_hash_table_get_keys(service->mounts), (GCompareFunc)strcmp);
-    GString *text = g_string_new("there is no such stream; there are:\n");
-    unsigned listed = 0, left_out = 0;
-
-    for (const GList *at = paths; at; at = at->next) {
-        const struct rtsp_mount *mount = g_hash_table_lookup(service->mounts, at->data);
-
-        if (mount->role <= role && listed < PATHS_LISTED) {
-            g_string_append_printf(text, "%s\n", (const char *)at->data);
-            listed++;
-        } else {
-            left_out += mount->role <= role;
-        }
-    }
-    g_list_free(paths);
-    if (listed == 0) {
-        g_string_append(text, "none\n");
-    }
-    if (left_out > 0) {
-        g_string_append_printf(text, "and %u more\n", left_out);
-    }
-    return g_string_free(text, FALSE);
-}
-
 struct udp_sockets *rtsp_service_udp(struct rtsp_service *service, int family)
 {
     struct udp_sockets **sockets = family == AF_INET6 ? &service->udp6 : &service->udp;
@@ -46,14 +13,13 @@ struct udp_sockets *rtsp_service_udp(struct rtsp_service *service, int family)
         bool is_local = service->local.ss_family == family;
         int r = udp_sockets_new(service->poller, is_local ? &service->local : &any, sockets);
 
-        if (r < 0) {
+        if (r < 0)
             log_warning("no UDP ports for viewers: %s, serving them over TCP", strerror(-r));
-        }
     }
     return *sockets;
 }
 
-bool rtsp_service_has_multicast(const struct rtsp_service *service, const struct rtsp_mount *mount)
+bool rtsp_service_has_multicast(const struct rtsp_service *service, const struct mount *mount)
 {
     return multicast_is_offered(service->multicast) && mount->role == CONFIG_ROLE_VIEWER;
 }
@@ -76,9 +42,8 @@ struct rtsp_address *rtsp_service_address(struct rtsp_service *service, const st
     const struct peer network = peer_network(peer);
     struct rtsp_address *address;
 
-    if (!service->addresses) {
+    if (!service->addresses)
         service->addresses = g_hash_table_new_full(hash_network, is_same_network, g_free, NULL);
-    }
     address = g_hash_table_lookup(service->addresses, &network);
     if (!address) {
         address = g_new0(struct rtsp_address, 1);
@@ -91,12 +56,10 @@ struct rtsp_address *rtsp_service_address(struct rtsp_service *service, const st
 
 void rtsp_service_release(struct rtsp_service *service, struct rtsp_address *address)
 {
-    if (--address->connections == 0) {
+    if (--address->connections == 0)
         g_hash_table_remove(service->addresses, address);
-    }
-    if (g_hash_table_size(service->addresses) == 0) {
+    if (g_hash_table_size(service->addresses) == 0)
         g_clear_pointer(&service->addresses, g_hash_table_unref);
-    }
 }
 
 bool rtsp_service_logs(struct rtsp_service *service, const struct rtsp_address *address,
@@ -128,17 +91,15 @@ GSource *rtsp_service_source(GSourceFunc call, void *context, int priority)
 
 void rtsp_service_end(struct connection *connection)
 {
-    if (!connection->ended && connection->service->reaper) {
+    if (!connection->ended && connection->service->reaper)
         g_source_set_ready_time(connection->service->reaper, 0);
-    }
     connection->ended = true;
 }
 
 void rtsp_service_reply(struct connection *connection, GString *reply)
 {
-    if (!connection->ended && wire_send(connection->wire, reply->str, reply->len) < 0) {
+    if (!connection->ended && wire_send(connection->wire, reply->str, reply->len) < 0)
         rtsp_service_end(connection);
-    }
     g_string_free(reply, TRUE);
 }
 

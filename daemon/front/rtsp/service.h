@@ -1,14 +1,15 @@
-// What all connections of the RTSP server share: mounts, UDP sockets, limits, and who has how much
-// of what is limited; and what each of them has. Main loop only.
+// State that all connections of the RTSP server share: UDP sockets, limits, and the share
+// of each client in them; and the state of each connection. Main loop only.
 #pragma once
 
 #include "config/config.h"
 #include "daemon/common/log_limit.h"
+#include "daemon/common/peer.h"
 #include "daemon/front/account/account.h"
-#include "daemon/front/account/peer.h"
-#include "daemon/front/poller.h"
+#include "daemon/front/model/mounts.h"
 #include "daemon/front/rtsp/multicast.h"
 #include "daemon/front/rtsp/wire.h"
+#include "daemon/front/socket/poller.h"
 #include "daemon/front/stream/stream.h"
 #include "daemon/front/stream/transport_udp.h"
 
@@ -17,13 +18,7 @@
 // How long a session lives without a sign of its viewer (the timeout of RFC 2326, section 12.37).
 #define RTSP_SESSION_TIMEOUT_S 60
 
-// What a path leads to.
-struct rtsp_mount {
-    struct stream *stream; // a reference
-    enum config_role role; // the least that may watch
-};
-
-// What clients of one address have: of IPv4 an address, of IPv6 a /64. It lives as long as the
+// Shares of the clients of one address: of IPv4 an address, of IPv6 a /64. It lives as long as the
 // first of its connections is there.
 struct rtsp_address {
     struct peer network;
@@ -37,7 +32,7 @@ struct rtsp_service {
     struct poller *poller;          // owned
     struct account *account;        // borrowed
     GHashTable *addresses;          // struct rtsp_address, a set; NULL: there is none
-    GHashTable *mounts;             // path to struct rtsp_mount, both owned
+    GHashTable *mounts;             // borrowed (mounts.h)
     struct sockaddr_storage local;  // where the server listens; AF_UNSPEC: at more than one address
     struct udp_sockets *udp, *udp6; // owned; NULL: not needed yet
     struct multicast *multicast;    // owned
@@ -76,15 +71,11 @@ struct connection {
     unsigned requests;             // in that second
 };
 
-// The mount of a path; borrowed. NULL: there is none.
-const struct rtsp_mount *rtsp_service_find(const struct rtsp_service *service, const char *path);
-// The body of a 404: the paths that `role` may watch, a line each. The caller g_free()s it.
-char *rtsp_service_list(const struct rtsp_service *service, enum config_role role);
 // The sockets for peers of that family, AF_INET or AF_INET6; borrowed. NULL: there can be none.
 struct udp_sockets *rtsp_service_udp(struct rtsp_service *service, int family);
 // Whether a mount may be watched by multicast: every viewer may watch it, because nobody is asked
 // for a password when joining a group.
-bool rtsp_service_has_multicast(const struct rtsp_service *service, const struct rtsp_mount *mount);
+bool rtsp_service_has_multicast(const struct rtsp_service *service, const struct mount *mount);
 // The address of a new connection, which counts as one of it until it is released.
 struct rtsp_address *rtsp_service_address(struct rtsp_service *service, const struct peer *peer);
 // A connection of it is freed.

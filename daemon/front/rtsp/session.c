@@ -80,9 +80,8 @@ static int join_group(struct session *session)
     session->member.peer = peer_of((const struct sockaddr *)&session->connection->peer);
     int r = multicast_join(session->connection->service->multicast, session->stream,
                            &session->member, &session->group);
-    if (r == 0) {
+    if (r == 0)
         session->sender = multicast_sender(session->group);
-    }
     return r;
 }
 
@@ -133,19 +132,17 @@ static void log_viewer(const struct session *session, const char *state, const c
 
 void session_free(struct session *session)
 {
-    if (!session) {
+    if (!session)
         return;
-    }
-    if (session->played) {
+    if (session->played)
         log_viewer(session, "gone", "went");
-    }
+    session_pause(session);
     session->connection->service->session_count--;
     g_queue_remove(&session->connection->address->sessions, session);
-    if (session->group) {
+    if (session->group)
         multicast_leave(session->group, &session->member);
-    } else {
+    else
         rtp_sender_free(session->sender);
-    }
     free(session);
 }
 
@@ -202,11 +199,12 @@ char *session_transport(const struct session *session)
 
 void session_play(struct session *session)
 {
-    if (session->group) {
+    if (!session_is_playing(session))
+        stream_count_viewer(session->stream, VIEWER_RTSP, 1);
+    if (session->group)
         multicast_play(session->group, &session->member);
-    } else {
+    else
         rtp_sender_play(session->sender);
-    }
     if (!session->played) {
         session->played = true;
         log_viewer(session, "playing", "came");
@@ -217,12 +215,12 @@ void session_pause(struct session *session)
 {
     if (session_is_playing(session)) {
         session->idle_ns = clock_now_ns();
+        stream_count_viewer(session->stream, VIEWER_RTSP, -1);
     }
-    if (session->group) {
+    if (session->group)
         multicast_pause(session->group, &session->member);
-    } else {
+    else
         rtp_sender_pause(session->sender);
-    }
 }
 
 bool session_is_playing(const struct session *session)
@@ -247,16 +245,14 @@ void session_refresh(struct session *session)
 
 void session_take_rtcp(struct session *session, const uint8_t *bytes, size_t size)
 {
-    if (rtp_sender_take_rtcp(session->sender, bytes, size)) {
+    if (rtp_sender_take_rtcp(session->sender, bytes, size))
         session_refresh(session);
-    }
 }
 
 void session_writable(struct session *session)
 {
-    if (is_interleaved(session)) {
+    if (is_interleaved(session))
         session->transport->writable(session->transport->context);
-    }
 }
 
 int session_tick(struct session *session, int64_t now_ns)
@@ -267,9 +263,8 @@ int session_tick(struct session *session, int64_t now_ns)
     bool silent = now_ns - heard_ns > RTSP_SESSION_TIMEOUT_S * NS_PER_S;
     bool unused = !session->played && now_ns - session->idle_ns > play_within_ns;
 
-    if (now_ns >= rtp_sender_stalled_ns(session->sender)) {
+    if (now_ns >= rtp_sender_stalled_ns(session->sender))
         return -EPIPE;
-    }
     rtp_sender_tick(session->sender, now_ns);
     return unused || (silent && (!is_interleaved(session) || !session_is_playing(session)))
                ? -ETIMEDOUT

@@ -24,7 +24,7 @@ struct rtp_sender *session_sender(const struct session *session);
 // Whether its media travels on that channel of its connection.
 bool session_uses_channel(const struct session *session, int channel);
 bool session_is_multicast(const struct session *session);
-// What SETUP answers in its Transport line. The caller frees it (g_free).
+// The Transport line of the answer to SETUP. The caller frees it (g_free).
 char *session_transport(const struct session *session);
 
 void session_play(struct session *session);

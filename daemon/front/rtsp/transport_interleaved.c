@@ -55,14 +55,12 @@ static int send_packets(struct transport *transport, const struct rtp_header *fi
         unsigned count = unit->packet_count - at < BATCH ? unit->packet_count - at : BATCH;
         int taken = send_batch(interleaved, &header, unit, at, count);
 
-        if (taken < 0) {
+        if (taken < 0)
             return taken;
-        }
         at += (unsigned)taken;
         header.sequence = (uint16_t)(header.sequence + taken);
-        if ((unsigned)taken < count) {
+        if ((unsigned)taken < count)
             break;
-        }
     }
     return (int)(at - from);
 }
@@ -93,9 +91,8 @@ struct transport *transport_interleaved_new(struct wire *wire, uint8_t channel,
 {
     struct interleaved *interleaved = calloc(1, sizeof *interleaved);
 
-    if (!interleaved) {
+    if (!interleaved)
         return NULL;
-    }
     interleaved->transport.ops = &operations;
     interleaved->wire = wire;
     interleaved->channel = channel;

@@ -81,9 +81,8 @@ int wire_new_plain(int fd, struct wire **ret_wire)
 
 void wire_free(struct wire *wire)
 {
-    if (!wire) {
+    if (!wire)
         return;
-    }
     wire->ops->free(wire->channel);
     g_byte_array_unref(wire->pending);
     free(wire);
@@ -128,9 +127,8 @@ void wire_on_blocked(struct wire *wire, void (*blocked)(void *context), void *co
 static void block(struct wire *wire)
 {
     wire->blocked = true;
-    if (wire->on_blocked) {
+    if (wire->on_blocked)
         wire->on_blocked(wire->context);
-    }
 }
 
 // Bytes taken, 0 where it would block, or -errno.
@@ -139,9 +137,8 @@ static ssize_t write_parts(struct wire *wire, const struct iovec *parts, int cou
     ssize_t taken = wire->ops->writev(wire->channel, parts, count);
 
     wire->blocked = false;
-    if (taken == -EAGAIN || wire->ops->wants_write(wire->channel)) {
+    if (taken == -EAGAIN || wire->ops->wants_write(wire->channel))
         block(wire);
-    }
     return taken == -EAGAIN || taken == -EINTR ? 0 : taken;
 }
 
@@ -150,9 +147,8 @@ int wire_flush(struct wire *wire)
     const struct iovec part = {wire->pending->data, wire->pending->len};
     ssize_t taken = write_parts(wire, &part, part.iov_len > 0);
 
-    if (taken < 0) {
+    if (taken < 0)
         return (int)taken;
-    }
     g_byte_array_remove_range(wire->pending, 0, (guint)taken);
     if (wire->pending->len > 0) {
         block(wire);
@@ -168,9 +164,8 @@ bool wire_wants_write(const struct wire *wire)
 
 int wire_send(struct wire *wire, const void *bytes, size_t size)
 {
-    if (wire->pending->len + size > PENDING_MAX) {
+    if (wire->pending->len + size > PENDING_MAX)
         return -ENOBUFS;
-    }
     g_byte_array_append(wire->pending, bytes, (guint)size);
     int r = wire_flush(wire);
     return r == -EAGAIN ? 0 : r;
@@ -179,9 +174,8 @@ int wire_send(struct wire *wire, const void *bytes, size_t size)
 // Keeps what a packet lacks of its bytes from `taken` on, if any of them was taken.
 static int keep_rest(struct wire *wire, const struct iovec *parts, int parts_each, size_t taken)
 {
-    if (taken == 0) {
+    if (taken == 0)
         return 0;
-    }
     for (int i = 0; i < parts_each; i++) {
         size_t skipped = MIN(taken, parts[i].iov_len);
 
@@ -196,19 +190,16 @@ int wire_send_packets(struct wire *wire, const struct iovec *parts, int parts_ea
 {
     int r = wire_wants_write(wire) ? wire_flush(wire) : 0;
 
-    if (r < 0) {
+    if (r < 0)
         return r == -EAGAIN ? 0 : r;
-    }
     ssize_t taken = write_parts(wire, parts, packets * parts_each);
-    if (taken < 0) {
+    if (taken < 0)
         return (int)taken;
-    }
     for (int packet = 0; packet < packets; packet++) {
         size_t size = 0;
 
-        for (int i = 0; i < parts_each; i++) {
+        for (int i = 0; i < parts_each; i++)
             size += parts[packet * parts_each + i].iov_len;
-        }
         if ((size_t)taken < size) {
             block(wire);
             return packet + keep_rest(wire, parts + (ptrdiff_t)packet * parts_each, parts_each,

@@ -58,7 +58,7 @@ int wire_send_packets(struct wire *wire, const struct iovec *parts, int parts_ea
 // Sends what waits. -EAGAIN: some still does.
 int wire_flush(struct wire *wire);
 // Sends nothing more, and tells the other end so: to be called whenever wire_flush() has sent what
-// waited. What the other end sends can still be read.
+// waited. Bytes from the other end can still be read.
 void wire_end(struct wire *wire);
 // Calls `blocked` when the wire has begun to wait for the descriptor to be writable.
 void wire_on_blocked(struct wire *wire, void (*blocked)(void *context), void *context);

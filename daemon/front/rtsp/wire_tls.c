@@ -49,9 +49,8 @@ static size_t parts_size(const struct iovec *parts, int count)
 {
     size_t size = 0;
 
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         size += parts[i].iov_len;
-    }
     return size;
 }
 
@@ -88,9 +87,8 @@ static ssize_t push(gnutls_transport_ptr_t data, const giovec_t *parts, int coun
         return -1;
     }
     sent = MAX(sent, 0);
-    if ((size_t)sent < size) {
+    if ((size_t)sent < size)
         keep(channel, parts, count, (size_t)sent);
-    }
     return (ssize_t)size;
 }
 
@@ -101,9 +99,8 @@ static int flush(struct tls_channel *channel)
         ssize_t count = send(channel->fd, channel->waiting->data + channel->sent,
                              channel->waiting->len - channel->sent, MSG_NOSIGNAL);
 
-        if (count < 0 && errno != EINTR) {
+        if (count < 0 && errno != EINTR)
             return -errno;
-        }
         channel->sent += (size_t)MAX(count, 0);
         if (channel->sent == channel->waiting->len) {
             g_byte_array_unref(channel->waiting);
@@ -118,14 +115,12 @@ static int shake_hands(void *data)
     struct tls_channel *channel = data;
     int r = flush(channel), result;
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     result = gnutls_handshake(channel->session);
     channel->handshake_done = result == 0;
-    if (result < 0 && !gnutls_error_is_fatal(result)) {
+    if (result < 0 && !gnutls_error_is_fatal(result))
         return -EAGAIN;
-    }
     if (result < 0) {
         gnutls_alert_send_appropriate(channel->session, result);
         return translate(result);
@@ -153,12 +148,10 @@ static ssize_t read_bytes(void *data, void *bytes, size_t size)
     struct tls_channel *channel = data;
     ssize_t count = size ? gnutls_record_recv(channel->session, bytes, size) : GNUTLS_E_AGAIN;
 
-    if (count >= 0) {
+    if (count >= 0)
         return count;
-    }
-    if (count == GNUTLS_E_PREMATURE_TERMINATION) {
+    if (count == GNUTLS_E_PREMATURE_TERMINATION)
         return 0;
-    }
     if (count == GNUTLS_E_REHANDSHAKE) {
         gnutls_alert_send(channel->session, GNUTLS_AL_FATAL, GNUTLS_A_NO_RENEGOTIATION);
         return -EPROTO;
@@ -175,9 +168,8 @@ static size_t gather(struct parts_cursor *cursor, uint8_t *bytes, size_t size)
         size_t left = cursor->part->iov_len - cursor->offset;
         size_t count = left < size - filled ? left : size - filled;
 
-        if (count) {
+        if (count)
             memcpy(bytes + filled, (const uint8_t *)cursor->part->iov_base + cursor->offset, count);
-        }
         filled += count;
         cursor->offset += count;
         if (cursor->offset == cursor->part->iov_len) {
@@ -194,9 +186,8 @@ static int encrypt(struct tls_channel *channel, const uint8_t *bytes, size_t siz
     while (size > 0) {
         ssize_t count = gnutls_record_send(channel->session, bytes, size);
 
-        if (count < 0) {
+        if (count < 0)
             return translate((int)count);
-        }
         bytes += count;
         size -= (size_t)count;
     }
@@ -214,9 +205,8 @@ static ssize_t write_parts(void *data, const struct iovec *parts, int count)
     while (r == 0 && !channel->waiting) {
         size_t size = gather(&cursor, record, sizeof record);
 
-        if (size == 0) {
+        if (size == 0)
             break;
-        }
         r = encrypt(channel, record, size);
         taken += (ssize_t)size;
     }
@@ -226,9 +216,8 @@ static ssize_t write_parts(void *data, const struct iovec *parts, int count)
 // The client may miss it if the socket is full.
 static void say_goodbye(struct tls_channel *channel)
 {
-    if (channel->handshake_done && !channel->ended) {
+    if (channel->handshake_done && !channel->ended)
         gnutls_bye(channel->session, GNUTLS_SHUT_WR);
-    }
     channel->ended = true;
 }
 
@@ -237,9 +226,8 @@ static void end(void *data)
     struct tls_channel *channel = data;
 
     say_goodbye(channel);
-    if (!channel->waiting) { // else this is called again when it is sent
+    if (!channel->waiting) // else this is called again when it is sent
         shutdown(channel->fd, SHUT_WR);
-    }
 }
 
 static void free_channel(void *data)
@@ -250,9 +238,8 @@ static void free_channel(void *data)
         say_goodbye(channel);
         gnutls_deinit(channel->session);
     }
-    if (channel->waiting) {
+    if (channel->waiting)
         g_byte_array_unref(channel->waiting);
-    }
     certificate_unref(channel->certificate);
     close(channel->fd);
     free(channel);

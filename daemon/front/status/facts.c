@@ -1,7 +1,6 @@
 #include "daemon/front/status/facts.h"
 
-#include "daemon/common/json_members.h"
-#include "daemon/common/json_text.h"
+#include "daemon/common/json.h"
 
 #include <math.h>
 
@@ -62,9 +61,8 @@ char *facts_finish(struct facts *facts)
     g_autoptr(JsonNode) root = facts->builder ? json_builder_get_root(facts->builder) : NULL;
     char *text = root ? json_text(root, true) : join_metrics(facts->metrics);
 
-    if (facts->builder) {
+    if (facts->builder)
         g_object_unref(facts->builder);
-    }
     g_array_unref(facts->scopes);
     g_string_free(facts->labels, TRUE);
     g_ptr_array_unref(facts->metrics);
@@ -83,14 +81,12 @@ static void begin(struct facts *facts, const char *json, bool is_list)
     const struct scope scope = {is_list, g_strdup(facts->labels->str)};
 
     g_array_append_val(facts->scopes, scope);
-    if (facts->builder && json) {
+    if (facts->builder && json)
         json_builder_set_member_name(facts->builder, json);
-    }
-    if (facts->builder && is_list) {
+    if (facts->builder && is_list)
         json_builder_begin_array(facts->builder);
-    } else if (facts->builder) {
+    else if (facts->builder)
         json_builder_begin_object(facts->builder);
-    }
 }
 
 void facts_begin(struct facts *facts, const char *json)
@@ -110,11 +106,10 @@ void facts_end(struct facts *facts)
     g_array_set_size(facts->scopes, facts->scopes->len - 1);
     g_string_assign(facts->labels, scope.labels);
     g_free(scope.labels);
-    if (facts->builder && scope.is_list) {
+    if (facts->builder && scope.is_list)
         json_builder_end_array(facts->builder);
-    } else if (facts->builder) {
+    else if (facts->builder)
         json_builder_end_object(facts->builder);
-    }
 }
 
 void facts_add_label(struct facts *facts, const char *label, const char *value)
@@ -128,9 +123,8 @@ void facts_add_label(struct facts *facts, const char *label, const char *value)
             g_string_append(labels, "\\n");
             continue;
         }
-        if (*c == '\\' || *c == '"') {
+        if (*c == '\\' || *c == '"')
             g_string_append_c(labels, '\\');
-        }
         g_string_append_c(labels, *c);
     }
     g_string_append_c(labels, '"');
@@ -154,9 +148,8 @@ static GString *begin_sample(struct facts *facts, const char *name, const char *
         g_hash_table_insert(facts->by_name, (char *)name, metric);
     }
     g_string_append_printf(metric->samples, "%s%s", name, suffix);
-    if (facts->labels->len) {
+    if (facts->labels->len)
         g_string_append_printf(metric->samples, "{%s}", facts->labels->str);
-    }
     g_string_append_c(metric->samples, ' ');
     return metric->samples;
 }
@@ -176,42 +169,35 @@ static const char *type_of(const char *metric)
 
 void facts_add_text(struct facts *facts, const char *json, const char *value)
 {
-    if (facts->builder) {
+    if (facts->builder)
         json_add_string(facts->builder, json, value);
-    }
 }
 
 void facts_add_element(struct facts *facts, const char *value)
 {
-    if (facts->builder) {
+    if (facts->builder)
         json_builder_add_string_value(facts->builder, value);
-    }
 }
 
 void facts_add_time(struct facts *facts, const char *json, int64_t wall_ns)
 {
-    if (facts->builder) {
+    if (facts->builder)
         json_add_time(facts->builder, json, wall_ns);
-    }
 }
 
 void facts_add_null(struct facts *facts, const char *json)
 {
-    if (facts->builder) {
-        json_builder_set_member_name(facts->builder, json);
-        json_builder_add_null_value(facts->builder);
-    }
+    if (facts->builder)
+        json_add_null(facts->builder, json);
 }
 
 void facts_add_flag(struct facts *facts, const char *json, bool value, const char *metric,
                     const char *help)
 {
-    if (facts->builder && json) {
-        json_builder_set_member_name(facts->builder, json);
-        json_builder_add_boolean_value(facts->builder, value);
-    } else {
+    if (facts->builder && json)
+        json_add_flag(facts->builder, json, value);
+    else
         facts_add_count(facts, NULL, value, metric, help);
-    }
 }
 
 void facts_add_count(struct facts *facts, const char *json, uint64_t value, const char *metric,
@@ -228,13 +214,10 @@ void facts_add_count(struct facts *facts, const char *json, uint64_t value, cons
 void facts_add_number(struct facts *facts, const char *json, double value, const char *metric,
                       const char *format, const char *help)
 {
-    if (facts->builder && json && isnan(value)) {
-        facts_add_null(facts, json);
-    } else if (facts->builder && json) {
+    if (facts->builder && json)
         json_add_number(facts->builder, json, value);
-    } else if (!facts->builder && metric && !isnan(value)) {
+    else if (!facts->builder && metric && !isnan(value))
         add_double_sample(begin_sample(facts, metric, "", type_of(metric), help), format, value);
-    }
 }
 
 void facts_add_labelled(struct facts *facts, const char *label, const char *label_value,
@@ -251,9 +234,8 @@ void facts_add_info(struct facts *facts, const char *json, const char *value, co
                     const char *label, const char *help)
 {
     facts_add_text(facts, json, value);
-    if (value[0]) {
+    if (value[0])
         facts_add_labelled(facts, label, value, 1, metric, help);
-    }
 }
 
 static void add_buckets(struct facts *facts, const struct histogram *histogram, const char *metric,
@@ -271,9 +253,8 @@ static void add_buckets(struct facts *facts, const struct histogram *histogram, 
                          (i - HISTOGRAM_COARSE_FIRST) % 2 != 0)) {
             continue;
         }
-        if (!is_last) {
+        if (!is_last)
             g_ascii_formatd(bound, sizeof bound, "%g", histogram_bound_s(i));
-        }
         facts_add_label(facts, "le", bound);
         g_string_append_printf(begin_sample(facts, metric, "_bucket", "histogram", help),
                                "%" G_GUINT64_FORMAT "\n", below);
@@ -300,9 +281,8 @@ void facts_add_histogram(struct facts *facts, const struct histogram *histogram,
         json_add_integer(facts->builder, "count", (int64_t)histogram->count);
         return;
     }
-    if (buckets) {
+    if (buckets)
         add_buckets(facts, histogram, metric, help);
-    }
     add_double_sample(begin_sample(facts, metric, "_sum", type, help), "%.9f", histogram->sum_s);
     g_string_append_printf(begin_sample(facts, metric, "_count", type, help),
                            "%" G_GUINT64_FORMAT "\n", histogram->count);

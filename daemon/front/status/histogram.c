@@ -24,12 +24,10 @@ void histogram_add_ns(struct histogram *histogram, int64_t value_ns)
 {
     unsigned bucket = 0;
 
-    if (value_ns < 0) { // a clock that ran backwards between two programs
+    if (value_ns < 0) // a clock that ran backwards between two programs
         value_ns = 0;
-    }
-    while (bucket < HISTOGRAM_BUCKETS && value_ns > bounds_us[bucket] * NS_PER_US) {
+    while (bucket < HISTOGRAM_BUCKETS && value_ns > bounds_us[bucket] * NS_PER_US)
         bucket++;
-    }
     histogram->buckets[bucket]++;
     histogram->count++;
     histogram->sum_s += value_ns / 1e9;
@@ -40,17 +38,15 @@ double histogram_percentile_ms(const struct histogram *histogram, double share)
     double rank = share * histogram->count;
     uint64_t below = 0;
 
-    if (histogram->count == 0) {
+    if (histogram->count == 0)
         return 0;
-    }
     for (unsigned bucket = 0; bucket < HISTOGRAM_BUCKETS; bucket++) {
         uint64_t here = histogram->buckets[bucket];
         double lower_ms = bucket > 0 ? bounds_us[bucket - 1] / 1e3 : 0;
         double upper_ms = bounds_us[bucket] / 1e3;
 
-        if (here > 0 && below + here >= rank) {
+        if (here > 0 && below + here >= rank)
             return lower_ms + (upper_ms - lower_ms) * (rank - below) / here;
-        }
         below += here;
     }
     return bounds_us[HISTOGRAM_BUCKETS - 1] / 1e3; // nothing more is known of the last bucket

@@ -9,9 +9,8 @@ void demand_set_handler(struct demand *demand, stream_demand_handler *handler, v
 {
     demand->handler = handler;
     demand->context = context;
-    if (!handler) {
+    if (!handler)
         demand_drop_key_frame(demand);
-    }
 }
 
 void demand_finish(struct demand *demand)
@@ -27,17 +26,15 @@ static gboolean on_call(gpointer data)
 
     demand->call = 0;
     demand->key_frame = false;
-    if (demand->handler) {
+    if (demand->handler)
         demand->handler(demand->context, demand->stream, key_frame);
-    }
     return G_SOURCE_REMOVE;
 }
 
 void demand_report(struct demand *demand)
 {
-    if (!demand->call) {
+    if (!demand->call)
         demand->call = g_idle_add_full(G_PRIORITY_HIGH, on_call, demand, NULL);
-    }
 }
 
 static void ask(struct demand *demand, int64_t now_ns)
@@ -60,9 +57,8 @@ void demand_key_frame(struct demand *demand, enum demand_reason reason)
 {
     int64_t now_ns = clock_now_ns(), wait_ns = demand_wait_ns(demand, reason, now_ns);
 
-    if (demand->timer && demand->timer_ns <= now_ns + wait_ns) {
+    if (demand->timer && demand->timer_ns <= now_ns + wait_ns)
         return;
-    }
     demand_drop_key_frame(demand);
     if (wait_ns > 0) {
         demand->timer_ns = now_ns + wait_ns;

@@ -1,4 +1,4 @@
-// What a stream asks the camera process for: to encode the view while somebody reads it, and for
+// A stream's requests to the camera process: to encode the view while somebody reads it, and for
 // key frames. Main loop only.
 #pragma once
 

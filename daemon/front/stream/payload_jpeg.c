@@ -2,7 +2,7 @@
 //
 // A receiver makes the JPEG headers itself from eight bytes before each packet, which leave no
 // choice but of two samplings and of the quantization tables: those travel with the first packet of
-// each picture (Q 255, 3.1.8). What a camera may choose beyond that cannot be sent.
+// each picture (Q 255, 3.1.8). Other choices of a camera cannot be sent.
 
 #include "daemon/front/stream/payloader.h"
 
@@ -66,7 +66,7 @@ static const uint8_t ac_chrominance[] = {
     0xe6, 0xe7, 0xe8, 0xe9, 0xea, 0xf2, 0xf3, 0xf4, 0xf5, 0xf6, 0xf7, 0xf8, 0xf9, 0xfa,
 };
 
-// What the headers of a picture say.
+// The facts in the headers of a picture.
 struct jpeg_picture {
     unsigned type; // 0: 4:2:2, 1: 4:2:0
     unsigned width, height, restart_interval;
@@ -83,9 +83,8 @@ static bool read_tables(struct jpeg_picture *picture, const uint8_t *bytes, size
 {
     for (size_t at = 0; at < size; at += 1 + TABLE_SIZE) {
         // 8 bits each, number 0 or 1
-        if (bytes[at] > 1 || size - at < 1 + TABLE_SIZE) {
+        if (bytes[at] > 1 || size - at < 1 + TABLE_SIZE)
             return false;
-        }
         picture->tables[bytes[at]] = bytes + at + 1;
     }
     return true;
@@ -111,9 +110,8 @@ static bool are_usual(const uint8_t *bytes, size_t size)
                (size < usual[i].size || memcmp(bytes, usual[i].bytes, usual[i].size) != 0)) {
             i++;
         }
-        if (i == ARRAY_LENGTH(usual)) {
+        if (i == ARRAY_LENGTH(usual))
             return false;
-        }
         bytes += usual[i].size;
         size -= usual[i].size;
     }
@@ -158,9 +156,8 @@ static bool read_picture(struct jpeg_picture *picture, const uint8_t *bytes, siz
 {
     size_t at = 2;
 
-    if (size < 4 || bytes[0] != 0xff || bytes[1] != SOI) {
+    if (size < 4 || bytes[0] != 0xff || bytes[1] != SOI)
         return false;
-    }
     while (size - at >= 4 && bytes[at] == 0xff) {
         unsigned marker = bytes[at + 1];
         size_t length = get16(bytes + at + 2);
@@ -232,15 +229,13 @@ static int packetize(struct unit *unit, struct parameter_sets *sets)
     struct jpeg_picture picture = {0};
     int r = 0;
 
-    if (!read_picture(&picture, unit->bytes, unit->size)) {
+    if (!read_picture(&picture, unit->bytes, unit->size))
         return -EBADMSG;
-    }
     sets->width = picture.width;
     sets->height = picture.height;
     cut_end(&picture, unit->bytes);
-    if (picture.scan_size > SCAN_MAX) {
+    if (picture.scan_size > SCAN_MAX)
         return -EBADMSG;
-    }
     for (size_t at = 0; at < picture.scan_size && r == 0;) {
         uint8_t head[MAIN_HEADER + RESTART_HEADER + TABLES_HEADER];
         size_t head_size = write_head(&picture, at, head);

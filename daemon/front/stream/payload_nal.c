@@ -90,9 +90,8 @@ static int flush(struct unit *unit, struct aggregate *aggregate)
     unsigned count = aggregate->count;
 
     aggregate->count = 0;
-    if (count == 0) {
+    if (count == 0)
         return 0;
-    }
     return count == 1 ? unit_add_packet(unit, NULL, 0, aggregate->offset, aggregate->nal_size)
                       : unit_add_packet(unit, aggregate->bytes, aggregate->size, 0, 0);
 }
@@ -122,9 +121,8 @@ static int add_nal(struct unit *unit, struct aggregate *aggregate, size_t offset
     bool small = is_set(format, type) || type == format->sei;
     int r = small && has_room(aggregate, size) ? 0 : flush(unit, aggregate);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     if (small && has_room(aggregate, size)) {
         add(aggregate, unit->bytes, offset, size);
         return 0;
@@ -156,12 +154,10 @@ static int packetize(const struct nal_format *format, struct unit *unit,
     while (r == 0 && (next = annex_b_next(unit->bytes, unit->size, next, &offset, &size)) > 0) {
         unsigned type = nal_type(format, unit->bytes + offset);
 
-        if (is_set(format, type)) {
+        if (is_set(format, type))
             note_set(sets, type - format->first_set, unit->bytes + offset, size);
-        }
-        if (type != format->delimiter && size >= format->header_size) {
+        if (type != format->delimiter && size >= format->header_size)
             r = add_nal(unit, &aggregate, offset, size);
-        }
     }
     note_picture(format, sets);
     r = r < 0 ? r : flush(unit, &aggregate);
@@ -221,12 +217,10 @@ static void h264_write_fmtp(const struct parameter_sets *sets, GString *text)
     g_autofree char *pps_text = g_base64_encode(sets->sets[1], sets->sizes[1]);
 
     g_string_append(text, "packetization-mode=1");
-    if (sets->sizes[0] >= 4) {
+    if (sets->sizes[0] >= 4)
         g_string_append_printf(text, ";profile-level-id=%02X%02X%02X", sps[1], sps[2], sps[3]);
-    }
-    if (sets->sizes[0] > 0 && sets->sizes[1] > 0) {
+    if (sets->sizes[0] > 0 && sets->sizes[1] > 0)
         g_string_append_printf(text, ";sprop-parameter-sets=%s,%s", sps_text, pps_text);
-    }
 }
 
 static bool h264_is_described(const struct parameter_sets *sets)

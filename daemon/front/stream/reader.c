@@ -13,7 +13,7 @@
 
 void ring_init(struct ring *ring, size_t limit_bytes)
 {
-    *ring = (struct ring){.limit_bytes = limit_bytes};
+    *ring = (struct ring){.limit_bytes = limit_bytes, .kept_ns = KEPT_NS};
 }
 
 static struct unit *unit_at(const struct ring *ring, uint64_t number)
@@ -31,9 +31,8 @@ static void drop_first(struct ring *ring)
 
 void ring_finish(struct ring *ring)
 {
-    while (ring->first < ring->next) {
+    while (ring->first < ring->next)
         drop_first(ring);
-    }
     free(ring->units);
 }
 
@@ -42,21 +41,23 @@ void ring_set_limit(struct ring *ring, size_t limit_bytes)
     ring->limit_bytes = limit_bytes;
 }
 
+void ring_set_burst(struct ring *ring, int64_t burst_ns)
+{
+    ring->kept_ns = KEPT_NS + burst_ns;
+}
+
 // Makes room for one more unit, and moves each unit to its place in the larger array.
 static int grow(struct ring *ring)
 {
     size_t room = ring->room ? 2 * ring->room : 64;
 
-    if (ring->next - ring->first < ring->room) {
+    if (ring->next - ring->first < ring->room)
         return 0;
-    }
     struct unit **units = calloc(room, sizeof(struct unit *));
-    if (!units) {
+    if (!units)
         return -ENOMEM;
-    }
-    for (uint64_t number = ring->first; number < ring->next; number++) {
+    for (uint64_t number = ring->first; number < ring->next; number++)
         units[number & (room - 1)] = unit_at(ring, number);
-    }
     free(ring->units);
     ring->units = units;
     ring->room = room;
@@ -67,7 +68,7 @@ static void drop_old(struct ring *ring, int64_t newest_ns)
 {
     while (ring->next - ring->first > 1 &&
            (ring->bytes > ring->limit_bytes ||
-            newest_ns - unit_at(ring, ring->first)->captured_ns > KEPT_NS)) {
+            newest_ns - unit_at(ring, ring->first)->captured_ns > ring->kept_ns)) {
         drop_first(ring);
     }
 }
@@ -90,9 +91,8 @@ int ring_add(struct ring *ring, struct unit *unit)
 {
     int r = grow(ring);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     ring->units[ring->next++ & (ring->room - 1)] = unit_ref(unit);
     ring->bytes += unit_footprint(unit);
     drop_old(ring, unit->captured_ns);
@@ -107,9 +107,8 @@ int ring_add(struct ring *ring, struct unit *unit)
 bool ring_wants_key_frame(const struct ring *ring)
 {
     for (const struct stream_reader *reader = ring->readers; reader; reader = reader->following) {
-        if (reader->waiting && !reader->held) {
+        if (reader->waiting && !reader->held)
             return true;
-        }
     }
     return false;
 }
@@ -122,9 +121,8 @@ void reader_begin(struct stream_reader *reader, struct ring *ring, void (*wake_u
                                      .context = context,
                                      .held = true,
                                      .following = ring->readers};
-    if (ring->readers) {
+    if (ring->readers)
         ring->readers->previous = reader;
-    }
     ring->readers = reader;
     ring->reader_count++;
 }
@@ -140,21 +138,17 @@ void reader_end(struct stream_reader *reader)
 {
     struct ring *ring = reader->ring;
 
-    if (!ring) {
+    if (!ring)
         return;
-    }
     drop_unit(reader);
-    if (ring->visiting == reader) {
+    if (ring->visiting == reader)
         ring->visiting = reader->following;
-    }
-    if (reader->previous) {
+    if (reader->previous)
         reader->previous->following = reader->following;
-    } else {
+    else
         ring->readers = reader->following;
-    }
-    if (reader->following) {
+    if (reader->following)
         reader->following->previous = reader->previous;
-    }
     ring->reader_count--;
     reader->ring = NULL;
 }
@@ -168,25 +162,27 @@ void reader_hold(struct stream_reader *reader)
 
 void reader_resume(struct stream_reader *reader)
 {
-    if (!reader->held) {
+    if (!reader->held)
         return;
-    }
     reader->held = false;
     reader->waiting = true;
     reader->begun = false;
     reader->number = reader->ring->next;
 }
 
-// Moves the reader to the newest key frame that it has not read. False: there is none.
+// Moves the reader to the newest key frame that it has not read, or to the oldest if it wants all.
+// False: there is none.
 static bool find_key_frame(struct stream_reader *reader)
 {
     const struct ring *ring = reader->ring;
     uint64_t first = reader->number > ring->first ? reader->number : ring->first;
 
     reader->waiting = true;
-    for (uint64_t number = ring->next; number > first; number--) {
-        if (unit_at(ring, number - 1)->key_frame) {
-            reader->number = number - 1;
+    for (uint64_t i = first; i < ring->next; i++) {
+        uint64_t number = reader->wants_all ? i : first + ring->next - 1 - i;
+
+        if (unit_at(ring, number)->key_frame) {
+            reader->number = number;
             reader->waiting = reader->behind = false;
             return true;
         }
@@ -210,12 +206,10 @@ struct unit *reader_peek(struct stream_reader *reader)
 {
     struct ring *ring = reader->ring;
 
-    if (reader->unit || reader->held) {
+    if (reader->unit || reader->held)
         return reader->unit;
-    }
-    if (!reader->waiting && reader->number < ring->first) {
+    if (!reader->waiting && reader->number < ring->first)
         catch_up(reader);
-    }
     if ((reader->waiting && !find_key_frame(reader)) || reader->number == ring->next) {
         reader->idle = true;
         return NULL;
@@ -232,9 +226,8 @@ void reader_next(struct stream_reader *reader)
 
 void reader_block(struct stream_reader *reader, bool progress)
 {
-    if (progress || reader->blocked_ns == 0) {
+    if (progress || reader->blocked_ns == 0)
         reader->blocked_ns = clock_now_ns();
-    }
 }
 
 int64_t reader_stalled_ns(const struct stream_reader *reader)
@@ -244,9 +237,8 @@ int64_t reader_stalled_ns(const struct stream_reader *reader)
 
 void reader_give(struct stream_reader *reader, struct unit *unit)
 {
-    if (reader->held || reader->unit || !reader->waiting) {
+    if (reader->held || reader->unit || !reader->waiting)
         return;
-    }
     reader->unit = unit_ref(unit);
     reader->begun = true;
     wake(reader);

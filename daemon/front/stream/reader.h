@@ -2,8 +2,8 @@
 //
 // The ring holds each unit once, bounded in bytes and in time. A reader holds its place in it and a
 // reference to one unit at most; it has no queue and copies nothing. A reader that falls behind
-// what is kept goes on with the newest key frame. So memory grows with the number of streams, not
-// of readers, and a slow reader costs the others nothing.
+// what is kept goes on with the newest key frame, or one that wants all with the oldest. So memory
+// grows with the number of streams, not of readers, and a slow reader costs the others nothing.
 //
 // A reader knows nothing of the way that its units go: a sender of RTP, a reply to a web page and a
 // recorder all read in this way:
@@ -31,6 +31,7 @@ struct ring {
     size_t room;          // a power of two
     uint64_t first, next; // numbers of the oldest one kept and of the one to come
     size_t bytes, limit_bytes;
+    int64_t kept_ns;
     struct stream_reader *readers;  // a list
     struct stream_reader *visiting; // the next one to wake, while ring_add() does
     unsigned reader_count;
@@ -42,6 +43,10 @@ void ring_init(struct ring *ring, size_t limit_bytes);
 // There are no readers left.
 void ring_finish(struct ring *ring);
 void ring_set_limit(struct ring *ring, size_t limit_bytes);
+// Sets the length of bursts: pictures of so much time may come at once. As much more time is kept,
+// so that a reader that is blocked for a moment does not lose the first of a burst. 0 or more; 0 at
+// the beginning.
+void ring_set_burst(struct ring *ring, int64_t burst_ns);
 
 // Adds a reference to `unit`, and wakes the readers that have been waiting for it. 0 or -ENOMEM.
 int ring_add(struct ring *ring, struct unit *unit);
@@ -60,6 +65,7 @@ struct stream_reader {
     bool idle;          // reader_peek() found nothing: `wake` is due
     bool waiting;       // for a key frame
     bool behind;        // because it has lost pictures
+    bool wants_all;     // goes on with the oldest key frame that it has missed, not the newest
     bool begun;         // has got a unit since reader_begin() or reader_resume()
     struct stream_reader *previous, *following;
 };

@@ -78,15 +78,13 @@ bool rtcp_read(const uint8_t *bytes, size_t size, struct rtcp_feedback *ret_feed
     while (size - at >= HEADER_SIZE) {
         size_t length = 4 * ((size_t)bytes[at + 2] << 8 | bytes[at + 3]) + 4;
 
-        if (bytes[at] >> 6 != RTP_VERSION || bytes[at + 1] < RTCP_SR || length > size - at) {
+        if (bytes[at] >> 6 != RTP_VERSION || bytes[at + 1] < RTCP_SR || length > size - at)
             return false;
-        }
         note(&feedback, bytes[at + 1], bytes[at] & 0x1f);
         at += length;
     }
-    if (at == 0 || at != size) {
+    if (at == 0 || at != size)
         return false;
-    }
     *ret_feedback = feedback;
     return true;
 }

@@ -7,7 +7,7 @@
 
 #define RTCP_REPORT_MAX 128
 
-// What a sender reports.
+// The contents of a sender report.
 struct rtcp_sender {
     uint32_t ssrc;
     int64_t wall_ns;    // since 1970
@@ -21,7 +21,7 @@ struct rtcp_sender {
 // Returns its size.
 size_t rtcp_write(const struct rtcp_sender *sender, uint8_t *bytes);
 
-// What a receiver says.
+// Feedback of a receiver.
 struct rtcp_feedback {
     bool report;    // it is there
     bool key_frame; // it has lost a picture: PLI or FIR

@@ -58,9 +58,8 @@ static void stamp(struct rtp_sender *sender, const struct unit *unit)
 
 static void count(struct rtp_sender *sender, const struct unit *unit, unsigned packets)
 {
-    for (unsigned i = sender->packet; i < sender->packet + packets; i++) {
+    for (unsigned i = sender->packet; i < sender->packet + packets; i++)
         sender->octets += unit->packets[i].size + unit->packets[i].head_size;
-    }
     sender->packets += packets;
     sender->packet += packets;
     sender->header.sequence = (uint16_t)(sender->header.sequence + packets);
@@ -69,22 +68,18 @@ static void count(struct rtp_sender *sender, const struct unit *unit, unsigned p
 // Whether all of the unit has been sent; else the rest waits. -errno: the transport has failed.
 static int send_unit(struct rtp_sender *sender, const struct unit *unit)
 {
-    if (sender->packet == 0 && sender->reader.blocked_ns == 0) {
+    if (sender->packet == 0 && sender->reader.blocked_ns == 0)
         stamp(sender, unit);
-    }
     int taken =
         sender->transport->ops->send(sender->transport, &sender->header, unit, sender->packet);
-    if (taken < 0) {
+    if (taken < 0)
         return taken;
-    }
-    if (sender->packet == 0 && taken > 0) {
+    if (sender->packet == 0 && taken > 0)
         stream_note_sent(sender->stream, unit);
-    }
     count(sender, unit, (unsigned)taken);
     bool all = sender->packet == unit->packet_count;
-    if (!all) {
+    if (!all)
         reader_block(&sender->reader, taken > 0);
-    }
     return all;
 }
 
@@ -100,9 +95,8 @@ static void send_all(void *context)
             sender->broken(sender->context);
             return;
         }
-        if (r == 0) {
+        if (r == 0)
             return;
-        }
         sender->packet = 0;
         reader_next(&sender->reader);
     }
@@ -154,12 +148,10 @@ static void report(struct rtp_sender *sender, int64_t now_ns, bool bye)
 
 void rtp_sender_free(struct rtp_sender *sender)
 {
-    if (!sender) {
+    if (!sender)
         return;
-    }
-    if (sender->packets > 0) {
+    if (sender->packets > 0)
         report(sender, clock_now_ns(), true);
-    }
     sender->transport->ops->free(sender->transport);
     stream_leave(sender->stream, &sender->reader);
     free(sender);
@@ -167,9 +159,8 @@ void rtp_sender_free(struct rtp_sender *sender)
 
 void rtp_sender_play(struct rtp_sender *sender)
 {
-    if (rtp_sender_is_playing(sender)) {
+    if (rtp_sender_is_playing(sender))
         return;
-    }
     stream_resume(sender->stream, &sender->reader,
                   sender->packets == 0 ? DEMAND_BEGIN : DEMAND_REPAIR);
     send_all(sender); // finds nothing to send yet, and has itself woken from now on
@@ -202,12 +193,10 @@ bool rtp_sender_take_rtcp(struct rtp_sender *sender, const uint8_t *bytes, size_
 {
     struct rtcp_feedback feedback;
 
-    if (!rtcp_read(bytes, size, &feedback)) {
+    if (!rtcp_read(bytes, size, &feedback))
         return false;
-    }
-    if (feedback.key_frame) {
+    if (feedback.key_frame)
         stream_want_key_frame(sender->stream, DEMAND_REPAIR);
-    }
     return !feedback.bye;
 }
 

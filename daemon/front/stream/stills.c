@@ -29,9 +29,8 @@ void stills_init(struct stills *stills, void (*wanted)(void *context), void *con
 
 void stills_drop(struct stills *stills)
 {
-    for (unsigned i = 0; i < LINK_SCALES; i++) {
+    for (unsigned i = 0; i < LINK_SCALES; i++)
         still_unref(TAKE(stills->newest[i]));
-    }
 }
 
 void stills_finish(struct stills *stills)
@@ -47,12 +46,20 @@ static gboolean on_timer(gpointer data)
 
     stills->timer = 0;
     left_ns = stills->waiters ? KEPT_NS : left_ns;
-    if (left_ns > 0) {
+    if (left_ns > 0)
         stills->timer = g_timeout_add((guint)(left_ns / NS_PER_MS + 1), on_timer, stills);
-    } else {
+    else
         stills_drop(stills);
+    if (stills->waiters) {
+        stills->wanted(stills->context); // the question or its JPEG may have been lost
     }
     return G_SOURCE_REMOVE;
+}
+
+static void start_timer(struct stills *stills)
+{
+    if (!stills->timer)
+        stills->timer = g_timeout_add(KEPT_NS / NS_PER_MS, on_timer, stills);
 }
 
 void stills_wait(struct stills *stills, struct still_waiter *waiter)
@@ -60,11 +67,11 @@ void stills_wait(struct stills *stills, struct still_waiter *waiter)
     waiter->stills = stills;
     waiter->previous = NULL;
     waiter->following = stills->waiters;
-    if (waiter->following) {
+    if (waiter->following)
         waiter->following->previous = waiter;
-    }
     stills->waiters = waiter;
     stills->wanted_ns = clock_now_ns();
+    start_timer(stills);
     stills->wanted(stills->context);
 }
 
@@ -72,29 +79,24 @@ void stills_leave(struct still_waiter *waiter)
 {
     struct stills *stills = TAKE(waiter->stills);
 
-    if (!stills) {
+    if (!stills)
         return;
-    }
-    if (waiter->previous) {
+    if (waiter->previous)
         waiter->previous->following = waiter->following;
-    } else {
+    else
         stills->waiters = waiter->following;
-    }
-    if (waiter->following) {
+    if (waiter->following)
         waiter->following->previous = waiter->previous;
-    }
-    if (stills->visiting == waiter) {
+    if (stills->visiting == waiter)
         stills->visiting = waiter->following;
-    }
 }
 
 unsigned stills_wanted(const struct stills *stills)
 {
     unsigned scales = 0;
 
-    for (const struct still_waiter *waiter = stills->waiters; waiter; waiter = waiter->following) {
+    for (const struct still_waiter *waiter = stills->waiters; waiter; waiter = waiter->following)
         scales |= 1U << waiter->scale;
-    }
     return scales;
 }
 
@@ -119,9 +121,8 @@ static int make_still(uint8_t *payload, size_t size, struct still **ret_still, u
     int64_t now_ns = clock_now_ns();
     int r = 0;
 
-    if (size >= sizeof head) {
+    if (size >= sizeof head)
         memcpy(&head, payload, sizeof head);
-    }
     if (size < sizeof head || head.scale >= LINK_SCALES ||
         !is_jpeg(payload + sizeof head, size - sizeof head)) {
         r = -EBADMSG;
@@ -148,15 +149,12 @@ int stills_take(struct stills *stills, uint8_t *payload, size_t size, unsigned *
     struct still *still;
     int r = make_still(payload, size, &still, ret_scale);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     stills->count++;
     still_unref(stills->newest[*ret_scale]);
     stills->newest[*ret_scale] = still_ref(still);
-    if (!stills->timer) {
-        stills->timer = g_timeout_add(KEPT_NS / NS_PER_MS, on_timer, stills);
-    }
+    start_timer(stills);
     for (struct still_waiter *waiter = stills->waiters; waiter; waiter = stills->visiting) {
         stills->visiting = waiter->following;
         if (waiter->scale == *ret_scale && still->captured_ns > waiter->after_ns) {

@@ -35,15 +35,15 @@ struct still_waiter {
 
 // Embedded in its stream.
 struct stills {
-    // Called when the camera process may have to be asked.
+    // Called when the camera process may have to be asked, and every 2 s while somebody waits.
     void (*wanted)(void *context);
     void *context;
     struct still *newest[LINK_SCALES]; // references; NULL: none
     struct still_waiter *waiters;      // a list
     struct still_waiter *visiting;     // the next one to look at, while one came
     int64_t wanted_ns;                 // when somebody began to wait last
-    guint timer;                       // GLib source id: drops the newest; 0: there are none
-    uint64_t count;                    // that came
+    guint timer; // GLib source id: asks again, or drops the newest; 0: nobody waits, none is kept
+    uint64_t count; // that came
 };
 
 void stills_init(struct stills *stills, void (*wanted)(void *context), void *context);
@@ -52,8 +52,8 @@ void stills_finish(struct stills *stills);
 // The camera process is gone: what was kept is no picture of now.
 void stills_drop(struct stills *stills);
 
-// Begins to wait; `scale`, `after_ns`, `ready` and `context` of the waiter are filled in. What is
-// kept does not count.
+// Begins to wait; `scale`, `after_ns`, `ready` and `context` of the waiter are filled in. Stills
+// that are kept do not count.
 void stills_wait(struct stills *stills, struct still_waiter *waiter);
 // Ends it. Takes one that does not wait.
 void stills_leave(struct still_waiter *waiter);

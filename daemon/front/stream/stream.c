@@ -12,6 +12,9 @@
 #define OLDEST_NS (10 * NS_PER_S) // an access unit that waited longer would be no live picture
 #define FRESHNESS_LIMIT_NS (700 * NS_PER_MS)
 #define FRESHNESS_INTERVALS 3
+#define PATIENCE_PERIODS 3 // the camera process waits for so many, and a burst has one
+// After the patience of the camera process, so that its own slates come first.
+#define FRESHNESS_AFTER_NS (200 * NS_PER_MS)
 // A longer interval is a pause, unless the one before was as long; none counts as longer than the
 // maximum.
 #define FRESHNESS_PAUSE_NS (1500 * NS_PER_MS)
@@ -24,9 +27,11 @@ struct stream {
     struct parameter_sets sets;
     unsigned description_version; // counts their changes
     struct ring ring;
+    uint64_t numbers; // of units of the camera, given so far
     struct demand demand;
     struct stills stills;
-    unsigned http_viewers;
+    unsigned viewers[VIEWER_KIND_COUNT];
+    char group[32]; // that it is sent to; "": none
 
     // Two consecutive key frames of the NO SIGNAL picture, shown in turn: two, because consecutive
     // IDR pictures of a stream must differ in idr_pic_id. References.
@@ -34,6 +39,8 @@ struct stream {
     guint slate_timer;          // GLib source id; 0: none; runs while there are readers
     int64_t look_ns;            // when it fires
     struct freshness freshness; // of the access units, while there are readers
+    uint32_t fps_milli;         // of the camera, as its process says
+    bool looks_again;           // the last look found that slates are due
     bool interrupted;           // the slates play
     bool broken;                // a key frame has to come next
     int64_t first_slate_ns;     // when readers that got nothing are to have a slate
@@ -52,9 +59,8 @@ int stream_new(const char *path, const struct payloader_ops *payloader, uint32_t
 {
     struct stream *stream = calloc(1, sizeof *stream);
 
-    if (!stream) {
+    if (!stream)
         return -ENOMEM;
-    }
     stream->references = 1;
     stream->payloader = payloader;
     snprintf(stream->path, sizeof stream->path, "%s", path);
@@ -74,9 +80,8 @@ struct stream *stream_ref(struct stream *stream)
 
 void stream_unref(struct stream *stream)
 {
-    if (!stream || --stream->references > 0) {
+    if (!stream || --stream->references > 0)
         return;
-    }
     demand_finish(&stream->demand);
     stills_finish(&stream->stills);
     g_clear_handle_id(&stream->slate_timer, g_source_remove);
@@ -119,18 +124,17 @@ static int64_t expected_interval_ns(const struct freshness *freshness)
 {
     int64_t interval_ns = freshness->interval_ns;
 
-    if (interval_ns >= FRESHNESS_PAUSE_NS && freshness->interval_before_ns < interval_ns) {
+    if (interval_ns >= FRESHNESS_PAUSE_NS && freshness->interval_before_ns < interval_ns)
         interval_ns = freshness->interval_before_ns;
-    }
     return interval_ns < FRESHNESS_INTERVAL_MAX_NS ? interval_ns : FRESHNESS_INTERVAL_MAX_NS;
 }
 
 int64_t freshness_left_ns(const struct freshness *freshness, int64_t now_ns)
 {
-    int64_t limit_ns = FRESHNESS_INTERVALS * expected_interval_ns(freshness);
+    int64_t limit_ns = MAX(FRESHNESS_INTERVALS * expected_interval_ns(freshness),
+                           freshness->patience_ns + FRESHNESS_AFTER_NS);
 
-    return freshness->last_ns - now_ns +
-           (limit_ns > FRESHNESS_LIMIT_NS ? limit_ns : FRESHNESS_LIMIT_NS);
+    return freshness->last_ns - now_ns + MAX(limit_ns, FRESHNESS_LIMIT_NS);
 }
 
 // Some reader has resumed and not got anything yet.
@@ -138,9 +142,8 @@ static bool has_beginners(const struct stream *stream)
 {
     for (const struct stream_reader *reader = stream->ring.readers; reader;
          reader = reader->following) {
-        if (!reader->held && !reader->begun) {
+        if (!reader->held && !reader->begun)
             return true;
-        }
     }
     return false;
 }
@@ -152,9 +155,8 @@ static void give_slate(struct stream *stream, struct unit *slate)
 
     for (struct stream_reader *reader = ring->readers; reader; reader = ring->visiting) {
         ring->visiting = reader->following;
-        if (!reader->begun) {
+        if (!reader->begun)
             reader_give(reader, slate);
-        }
     }
 }
 
@@ -163,9 +165,8 @@ static void play_slate(struct stream *stream, bool to_all)
     _cleanup_(cleanup_unit) struct unit *slate = NULL;
     struct unit *shown = stream->next_slate;
 
-    if (!shown || unit_again(shown, clock_now_ns(), &slate) < 0) {
+    if (!shown || unit_again(shown, clock_now_ns(), &slate) < 0)
         return;
-    }
     if (stream->slate_after) {
         stream->next_slate = stream->slate_after;
         stream->slate_after = shown;
@@ -188,9 +189,8 @@ static int64_t next_look_ns(const struct stream *stream, int64_t now_ns)
 {
     int64_t look_ns = freshness_left_ns(&stream->freshness, now_ns);
 
-    if (stream->interrupted) {
+    if (stream->interrupted)
         return SLATE_INTERVAL_NS;
-    }
     if (has_beginners(stream)) {
         int64_t first_ns = stream->first_slate_ns - now_ns;
 
@@ -206,13 +206,18 @@ static void arm_slate_timer(struct stream *stream, int64_t delay_ns)
 {
     int64_t look_ns = clock_now_ns() + delay_ns;
 
-    if (stream->slate_timer && stream->look_ns <= look_ns) {
+    if (stream->slate_timer && stream->look_ns <= look_ns)
         return;
-    }
     g_clear_handle_id(&stream->slate_timer, g_source_remove);
     stream->look_ns = look_ns;
     stream->slate_timer =
         g_timeout_add((guint)((delay_ns + NS_PER_MS - 1) / NS_PER_MS), on_slate_timer, stream);
+}
+
+static bool is_slate_due(const struct stream *stream, int64_t now_ns)
+{
+    return !stream->interrupted && (freshness_left_ns(&stream->freshness, now_ns) <= 0 ||
+                                    (has_beginners(stream) && now_ns >= stream->first_slate_ns));
 }
 
 static gboolean on_slate_timer(gpointer data)
@@ -221,21 +226,40 @@ static gboolean on_slate_timer(gpointer data)
     int64_t now_ns = clock_now_ns();
 
     stream->slate_timer = 0;
-    if (!stream_is_watched(stream)) {
+    if (!stream_is_watched(stream))
+        return G_SOURCE_REMOVE;
+    // If the whole loop stood still, pictures wait in the link, which is read before the next look.
+    stream->looks_again = !stream->looks_again && is_slate_due(stream, now_ns);
+    if (stream->looks_again) {
+        arm_slate_timer(stream, 0);
         return G_SOURCE_REMOVE;
     }
     if (!stream->interrupted && freshness_left_ns(&stream->freshness, now_ns) <= 0) {
         interrupt(stream); // the process is there, but hangs
     }
     stream_ref(stream); // a reader that goes may hold the last one
-    if (stream->interrupted || now_ns >= stream->first_slate_ns) {
+    if (stream->interrupted || now_ns >= stream->first_slate_ns)
         play_slate(stream, stream->interrupted);
-    }
-    if (stream_is_watched(stream)) {
+    if (stream_is_watched(stream))
         arm_slate_timer(stream, next_look_ns(stream, now_ns));
-    }
     stream_unref(stream);
     return G_SOURCE_REMOVE;
+}
+
+void stream_set_rate(struct stream *stream, uint32_t fps_milli)
+{
+    stream->fps_milli = fps_milli;
+}
+
+uint32_t stream_rate(const struct stream *stream)
+{
+    return stream->fps_milli;
+}
+
+void stream_set_patience(struct stream *stream, int64_t patience_ns)
+{
+    stream->freshness.patience_ns = patience_ns;
+    ring_set_burst(&stream->ring, patience_ns / PATIENCE_PERIODS);
 }
 
 struct stills *stream_stills(struct stream *stream)
@@ -259,9 +283,8 @@ static int make_unit(struct stream *stream, const struct unit_source *source,
     struct unit *unit;
     int r = unit_new(source, &unit);
 
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     r = stream->payloader->packetize(unit, &sets);
     if (r < 0) {
         unit_unref(unit);
@@ -297,9 +320,8 @@ int stream_take_slate(struct stream *stream, uint8_t *payload, size_t size)
     struct unit *unit;
     int r = make_unit(stream, &source, &unit);
 
-    if (r == 0) {
+    if (r == 0)
         add_slate(stream, unit);
-    }
     return r;
 }
 
@@ -346,9 +368,8 @@ static void count_unit(struct stream_statistics *statistics, struct link_access_
     statistics->key_frames += unit->key_frame != 0;
     statistics->bytes += bytes;
     add_to_rates(statistics, bytes, now_ns);
-    if (unit->slate) {
+    if (unit->slate)
         return;
-    }
     histogram_add_ns(&statistics->latency[LATENCY_CAPTURE], unit->grabbed_ns - unit->captured_ns);
     histogram_add_ns(&statistics->latency[LATENCY_COMPUTE], unit->computed_ns - unit->grabbed_ns);
     histogram_add_ns(&statistics->latency[LATENCY_ENCODE], unit->encoded_ns - unit->computed_ns);
@@ -371,11 +392,11 @@ int stream_take_access_unit(struct stream *stream, uint8_t *payload, size_t size
                                        .size = size - sizeof life,
                                        .captured_ns = life.captured_ns,
                                        .key_frame = life.key_frame != 0,
-                                       .slate = life.slate != 0};
+                                       .slate = life.slate != 0,
+                                       .number = life.slate ? 0 : ++stream->numbers};
     int r = make_unit(stream, &source, &unit);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
     freshness_note(&stream->freshness, clock_now_ns());
     if (unit->key_frame) {
         stream->interrupted = stream->broken = false;
@@ -383,33 +404,29 @@ int stream_take_access_unit(struct stream *stream, uint8_t *payload, size_t size
     }
     r = stream->broken ? 0 : ring_add(&stream->ring, unit);
     stream->broken |= r < 0;
-    if (stream->broken || ring_wants_key_frame(&stream->ring)) {
+    if (stream->broken || ring_wants_key_frame(&stream->ring))
         stream_want_key_frame(stream, DEMAND_REPAIR);
-    }
     return r;
 }
 
 void stream_set_demand(struct stream *stream, stream_demand_handler *handler, void *context)
 {
     demand_set_handler(&stream->demand, handler, context);
-    if (!handler) {
+    if (!handler)
         g_clear_handle_id(&stream->slate_timer, g_source_remove);
-    }
 }
 
 void stream_want_key_frame(struct stream *stream, enum demand_reason reason)
 {
-    if (stream_is_watched(stream)) {
+    if (stream_is_watched(stream))
         demand_key_frame(&stream->demand, reason);
-    }
 }
 
 void stream_watch(struct stream *stream, struct stream_reader *reader, void (*wake)(void *context),
                   void *context)
 {
-    if (!stream_is_watched(stream)) {
+    if (!stream_is_watched(stream))
         freshness_start(&stream->freshness, clock_now_ns());
-    }
     reader_begin(reader, &stream->ring, wake, context);
     stream_ref(stream);
     demand_report(&stream->demand);
@@ -420,9 +437,8 @@ void stream_leave(struct stream *stream, struct stream_reader *reader)
 {
     reader_end(reader);
     demand_report(&stream->demand);
-    if (!stream_is_watched(stream)) {
+    if (!stream_is_watched(stream))
         demand_drop_key_frame(&stream->demand);
-    }
     stream_unref(stream);
 }
 
@@ -444,14 +460,24 @@ void stream_resume(struct stream *stream, struct stream_reader *reader, enum dem
     stream_want_key_frame(stream, reason);
 }
 
-void stream_count_http_viewer(struct stream *stream, int change)
+void stream_count_viewer(struct stream *stream, enum viewer_kind kind, int change)
 {
-    stream->http_viewers = (unsigned)((int)stream->http_viewers + change);
+    stream->viewers[kind] = (unsigned)((int)stream->viewers[kind] + change);
 }
 
-unsigned stream_http_viewers(const struct stream *stream)
+unsigned stream_viewers(const struct stream *stream, enum viewer_kind kind)
 {
-    return stream->http_viewers;
+    return stream->viewers[kind];
+}
+
+void stream_set_group(struct stream *stream, const char *group)
+{
+    g_strlcpy(stream->group, group, sizeof stream->group);
+}
+
+const char *stream_group(const struct stream *stream)
+{
+    return stream->group;
 }
 
 void stream_note_sent(struct stream *stream, const struct unit *unit)
@@ -501,7 +527,6 @@ void stream_count(const struct stream *stream, struct stream_statistics *ret_sta
     *ret_statistics = stream->statistics;
     ret_statistics->dropped += stream->ring.skipped;
     ret_statistics->snapshots = stream->stills.count;
-    if (clock_now_ns() - stream->statistics.window_began_ns > 2 * NS_PER_S) {
+    if (clock_now_ns() - stream->statistics.window_began_ns > 2 * NS_PER_S)
         ret_statistics->bitrate_kbps = ret_statistics->fps_milli = 0;
-    }
 }

@@ -27,7 +27,9 @@ enum latency_step {
     LATENCY_STEP_COUNT,
 };
 
-// What a stream counts: frames, bytes, bitrate and frame rate over the last second, latency of each
+enum viewer_kind { VIEWER_RTSP, VIEWER_HTTP, VIEWER_KIND_COUNT };
+
+// Counts of a stream: frames, bytes, bitrate and frame rate over the last second, latency of each
 // step.
 struct stream_statistics {
     uint64_t access_units, key_frames, bytes;
@@ -69,7 +71,13 @@ struct stills *stream_stills(struct stream *stream);
 // arrives. The stream does the same by itself when it is watched and no access unit came for longer
 // than freshness_left_ns() allows (the process hangs).
 void stream_interrupt(struct stream *stream);
-// What the camera process says about this view.
+// For how long no access unit may come, as the camera process says; 0: it has no camera. From 0 to
+// 60 s.
+void stream_set_patience(struct stream *stream, int64_t patience_ns);
+// How many frames the camera brings in a thousand seconds, as measured over a second; 0: none.
+void stream_set_rate(struct stream *stream, uint32_t fps_milli);
+uint32_t stream_rate(const struct stream *stream);
+// Sets the camera process's counters of this view.
 void stream_set_view_counters(struct stream *stream, uint64_t encoded, uint64_t dropped,
                               const char *encoder, const char *governor);
 // Both slate key frames are there.
@@ -88,10 +96,13 @@ void stream_resume(struct stream *stream, struct stream_reader *reader, enum dem
 // A reader has lost a picture, or a receiver has joined its group: it needs a key frame, which is
 // asked for as soon as `reason` allows, unless one has come by then.
 void stream_want_key_frame(struct stream *stream, enum demand_reason reason);
-// A viewer by HTTP came (1) or went (-1), for status. Readers cannot tell it, as those of sessions
-// of RTSP that do not play are readers too.
-void stream_count_http_viewer(struct stream *stream, int change);
-unsigned stream_http_viewers(const struct stream *stream);
+// A viewer came (1) or went (-1), for status. Readers cannot tell it, as those of sessions of RTSP
+// that do not play are readers too.
+void stream_count_viewer(struct stream *stream, enum viewer_kind kind, int change);
+unsigned stream_viewers(const struct stream *stream, enum viewer_kind kind);
+// The group that it is sent to, for status: "239.255.4.1:5004"; "": none. Copied, borrowed.
+void stream_set_group(struct stream *stream, const char *group);
+const char *stream_group(const struct stream *stream);
 // A reader begins to send `unit`: the time since its capture goes into the histograms.
 void stream_note_sent(struct stream *stream, const struct unit *unit);
 
@@ -104,7 +115,7 @@ unsigned stream_description_version(const struct stream *stream);
 // The parameter sets are there: DESCRIBE can be answered.
 bool stream_is_described(const struct stream *stream);
 
-// What it has counted so far.
+// The counts up to now.
 void stream_count(const struct stream *stream, struct stream_statistics *ret_statistics);
 
 // Notices when frames that should keep coming have stopped. All times are CLOCK_MONOTONIC.
@@ -113,6 +124,7 @@ struct freshness {
     int64_t interval_ns;        // between the last two frames; 0: unknown
     int64_t interval_before_ns; // between the two before
     bool starting;              // no frame since the start
+    int64_t patience_ns;        // of the camera process; 0: unknown
 };
 
 // Frames are expected from now on.
@@ -121,5 +133,6 @@ void freshness_start(struct freshness *freshness, int64_t now_ns);
 void freshness_note(struct freshness *freshness, int64_t now_ns);
 // How long the next frame may still take; 0 or less when it is overdue. Frames may be 700 ms apart,
 // those of a slower camera three times as far as the last two, at most 60 s. One interval of 1.5 s
-// or more does not make a slow camera, two in a row do.
+// or more does not make a slow camera, two in a row do. They may be 200 ms farther apart than the
+// camera process has patience, too: it knows its camera.
 int64_t freshness_left_ns(const struct freshness *freshness, int64_t now_ns);

@@ -79,9 +79,8 @@ static gboolean equal_addresses(gconstpointer left, gconstpointer right)
     struct sockaddr_storage a = *(const struct sockaddr_storage *)left;
     struct sockaddr_storage b = *(const struct sockaddr_storage *)right;
 
-    if (a.ss_family != b.ss_family || *port_of(&a) != *port_of(&b)) {
+    if (a.ss_family != b.ss_family || *port_of(&a) != *port_of(&b))
         return FALSE;
-    }
     return a.ss_family == AF_INET6
                ? memcmp(&((struct sockaddr_in6 *)&a)->sin6_addr,
                         &((struct sockaddr_in6 *)&b)->sin6_addr, sizeof(struct in6_addr)) == 0
@@ -124,13 +123,11 @@ static void receive_rtcp(struct udp_sockets *sockets)
         ssize_t size = recvfrom(sockets->rtcp.fd, bytes, sizeof bytes, MSG_DONTWAIT,
                                 (struct sockaddr *)&from, &from_size);
 
-        if (size < 0) {
+        if (size < 0)
             return;
-        }
         const struct udp *peer = find_peer(sockets, &from);
-        if (peer) {
+        if (peer)
             peer->take_rtcp(peer->context, (const struct sockaddr *)&from, bytes, (size_t)size);
-        }
     }
 }
 
@@ -150,12 +147,10 @@ static void on_rtp(void *context, uint32_t events)
 {
     struct udp_sockets *sockets = context;
 
-    if (events & EPOLLIN) {
+    if (events & EPOLLIN)
         drain(sockets->rtp.fd);
-    }
-    if (events & EPOLLOUT) {
+    if (events & EPOLLOUT)
         resume(sockets);
-    }
 }
 
 static void on_rtcp(void *context, uint32_t events)
@@ -170,13 +165,11 @@ static int open_socket(int family)
     const int no = 0, bytes = SEND_BUFFER_BYTES;
     int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    if (fd < 0) {
+    if (fd < 0)
         return -errno;
-    }
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-    if (family == AF_INET6) { // serves IPv4 too
+    if (family == AF_INET6) // serves IPv4 too
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
-    }
     return fd;
 }
 
@@ -214,12 +207,10 @@ static int open_pair(struct udp_sockets *sockets, const struct sockaddr_storage 
         _cleanup_(cleanup_close) int rtp = open_port(at, 0);
         uint16_t port = rtp < 0 ? 0 : bound_port(rtp);
 
-        if (rtp < 0) {
+        if (rtp < 0)
             return rtp;
-        }
-        if (port % 2 != 0) {
+        if (port % 2 != 0)
             continue;
-        }
         int rtcp = open_port(at, port + 1);
         if (rtcp >= 0) {
             sockets->port = port;
@@ -275,9 +266,8 @@ static int open_group(struct udp_sockets *sockets, const struct ip_mreqn *group,
     sockets->port = port;
     sockets->rtp.fd = open_port(&(struct sockaddr_storage){.ss_family = AF_INET}, 0);
     sockets->rtcp.fd = open_socket(AF_INET);
-    if (sockets->rtp.fd < 0 || sockets->rtcp.fd < 0) {
+    if (sockets->rtp.fd < 0 || sockets->rtcp.fd < 0)
         return MIN(sockets->rtp.fd, sockets->rtcp.fd);
-    }
     r = send_to_group(sockets->rtp.fd, group, ttl);
     r = r < 0 ? r : send_to_group(sockets->rtcp.fd, group, ttl);
     return r < 0 ? r : join(sockets->rtcp.fd, group, port + 1);
@@ -328,9 +318,8 @@ int udp_sockets_new_group(struct poller *poller, const struct ip_mreqn *group, u
 
 void udp_sockets_free(struct udp_sockets *sockets)
 {
-    if (!sockets) {
+    if (!sockets)
         return;
-    }
     poller_remove(sockets->poller, &sockets->rtp);
     poller_remove(sockets->poller, &sockets->rtcp);
     cleanup_close(&sockets->rtp.fd);
@@ -371,13 +360,11 @@ static unsigned run_length(const struct unit *unit, unsigned from, unsigned most
     while (length < most && from + length < unit->packet_count) {
         size_t next = packet_size(&unit->packets[from + length]);
 
-        if (next > size) {
+        if (next > size)
             break;
-        }
         length++;
-        if (next < size) {
+        if (next < size)
             break;
-        }
     }
     return length;
 }
@@ -472,12 +459,10 @@ static int send_batch(struct udp *udp, const struct rtp_header *first, const str
         header.sequence = (uint16_t)(header.sequence + count);
     }
     int sent = sendmmsg(udp->sockets->rtp.fd, batch.messages, batch.message_count, MSG_NOSIGNAL);
-    if (sent < 0) {
+    if (sent < 0)
         return -errno;
-    }
-    for (int i = 0; i < sent; i++) {
+    for (int i = 0; i < sent; i++)
         packets += (int)batch.packets[i];
-    }
     return packets;
 }
 
@@ -546,9 +531,8 @@ static void free_udp(struct transport *transport)
 
     g_hash_table_remove(udp->sockets->peers, &udp->rtp);
     g_hash_table_remove(udp->sockets->peers, &udp->rtcp);
-    if (udp->waits) {
+    if (udp->waits)
         g_queue_remove(&udp->sockets->waiting, udp);
-    }
     g_free(udp);
 }
 
@@ -573,9 +557,8 @@ int transport_udp_new(struct udp_sockets *sockets, const struct sockaddr_storage
     *port_of(&udp->rtcp) = htons(rtcp_port);
     udp->take_rtcp = take_rtcp;
     udp->context = context;
-    if (source) {
+    if (source)
         set_source(udp, source);
-    }
     if (g_hash_table_contains(sockets->peers, &udp->rtp) ||
         g_hash_table_contains(sockets->peers, &udp->rtcp)) {
         g_free(udp);

@@ -2,7 +2,7 @@
 // one above; and those that send to a multicast group. Main loop only.
 #pragma once
 
-#include "daemon/front/poller.h"
+#include "daemon/front/socket/poller.h"
 #include "daemon/front/stream/transport.h"
 
 #include <netinet/in.h>
@@ -25,7 +25,7 @@ void udp_sockets_free(struct udp_sockets *sockets);
 // The port of RTP; that of RTCP is one more.
 uint16_t udp_sockets_port(const struct udp_sockets *sockets);
 
-// What came to the RTCP port, and from where.
+// Takes the bytes that came to the RTCP port, and from where.
 typedef void udp_report_handler(void *context, const struct sockaddr *from, const uint8_t *bytes,
                                 size_t size);
 

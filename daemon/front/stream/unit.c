@@ -19,6 +19,7 @@ int unit_new(const struct unit_source *source, struct unit **ret_unit)
     unit->captured_ns = source->captured_ns;
     unit->key_frame = source->key_frame;
     unit->slate = source->slate;
+    unit->number = source->number;
     *ret_unit = unit;
     return 0;
 }
@@ -27,9 +28,8 @@ int unit_again(struct unit *unit, int64_t captured_ns, struct unit **ret_unit)
 {
     struct unit *again = malloc(sizeof *again);
 
-    if (!again) {
+    if (!again)
         return -ENOMEM;
-    }
     *again = *unit;
     again->references = 1;
     again->captured_ns = captured_ns;
@@ -47,9 +47,8 @@ struct unit *unit_ref(struct unit *unit)
 
 void unit_unref(struct unit *unit)
 {
-    if (!unit || --unit->references > 0) {
+    if (!unit || --unit->references > 0)
         return;
-    }
     if (unit->original) {
         unit_unref(unit->original);
     } else {
@@ -65,16 +64,13 @@ static int reserve(void **array, size_t *room, size_t count, size_t more, size_t
 {
     size_t wanted = *room ? *room : 64;
 
-    if (count + more <= *room) {
+    if (count + more <= *room)
         return 0;
-    }
-    while (wanted < count + more) {
+    while (wanted < count + more)
         wanted *= 2;
-    }
     void *larger = realloc(*array, wanted * size);
-    if (!larger) {
+    if (!larger)
         return -ENOMEM;
-    }
     *array = larger;
     *room = wanted;
     return 0;
@@ -88,12 +84,10 @@ int unit_add_packet(struct unit *unit, const void *head, size_t head_size, size_
     r = r < 0 ? r
               : reserve((void **)&unit->packets, &unit->packet_room, unit->packet_count, 1,
                         sizeof *unit->packets);
-    if (r < 0) {
+    if (r < 0)
         return r;
-    }
-    if (head_size) {
+    if (head_size)
         memcpy(unit->heads + unit->head_size, head, head_size);
-    }
     unit->packets[unit->packet_count++] = (struct unit_packet){
         .offset = (uint32_t)offset,
         .size = (uint16_t)size,

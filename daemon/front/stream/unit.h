@@ -24,26 +24,28 @@ struct unit {
     int64_t captured_ns; // CLOCK_MONOTONIC
     bool key_frame;      // a decoder can begin with it
     bool slate;          // NO SIGNAL, not a picture of the camera
+    uint64_t number;     // one more than the camera's unit before, in the ring or not; 0 of a slate
     uint8_t *bytes;      // of the access unit, as encoded (H.264 in Annex B form)
     size_t size;
     struct unit_packet *packets; // the last one ends the access unit (the RTP marker)
     unsigned packet_count;
     uint8_t *heads;
 
-    // What follows is unit.c's.
+    // The rest belongs to unit.c.
     int references;
     void *memory;          // what `bytes` lies in; NULL: the original's
     struct unit *original; // a reference; NULL: none
     size_t head_size, head_room, packet_room;
 };
 
-// What a unit is made of.
+// The parts that a unit is made of.
 struct unit_source {
     void *memory;  // malloc'd
     size_t offset; // of the access unit in it
     size_t size;   // of the access unit in bytes
     int64_t captured_ns;
     bool key_frame, slate;
+    uint64_t number; // as in struct unit
 };
 
 // Takes over `source->memory`, whatever it returns. The unit has no packets yet; its maker's

@@ -10,7 +10,9 @@
 #define CAMERA_LINK_QUEUE_BYTES (1u << 20)
 #define TUNE_MAX_US 1e9              // no kernel may take that long
 #define AHEAD_MAX_NS (10 * NS_PER_S) // how far from now a frame's time may be
-#define SNAPSHOT_NS NS_PER_S         // after which one that has not come is asked for again
+#define PATIENCE_MAX_NS (60 * NS_PER_S)
+#define LAST_TURNS 16
+#define SNAPSHOT_NS NS_PER_S // after which one that has not come is asked for again
 
 struct linked_view {
     struct stream *stream;         // borrowed
@@ -43,9 +45,8 @@ static int reject(struct camera_link *link, const char *what, uint32_t size)
 static struct linked_view *find_number(struct camera_link *link, uint32_t number)
 {
     for (size_t i = 0; i < link->view_count; i++) {
-        if (link->views[i].number == number) {
+        if (link->views[i].number == number)
             return &link->views[i];
-        }
     }
     return NULL;
 }
@@ -53,9 +54,8 @@ static struct linked_view *find_number(struct camera_link *link, uint32_t number
 static struct linked_view *find_stream(struct camera_link *link, const struct stream *stream)
 {
     for (size_t i = 0; i < link->view_count; i++) {
-        if (link->views[i].stream == stream) {
+        if (link->views[i].stream == stream)
             return &link->views[i];
-        }
     }
     return NULL;
 }
@@ -67,9 +67,8 @@ static gboolean on_writable(gint fd, GIOCondition condition, gpointer data)
     (void)fd;
     (void)condition;
     // A broken pipe shows up on the reading side too, where it is handled.
-    if (link_flush(link->link) == 0 && link_wants_write(link->link)) {
+    if (link_flush(link->link) == 0 && link_wants_write(link->link))
         return G_SOURCE_CONTINUE;
-    }
     link->write_watch = 0;
     return G_SOURCE_REMOVE;
 }
@@ -100,9 +99,8 @@ static int handle_hello(struct camera_link *link, const struct link_message *mes
 {
     const char *version = (const char *)message->payload;
 
-    if (link->greeted) {
+    if (link->greeted)
         return error_set(&link->error, -EPROTO, "sent a second hello");
-    }
     link->greeted = true;
     return strcmp(version, EDGED_VERSION) == 0
                ? 0
@@ -128,24 +126,32 @@ static int handle_event(struct camera_link *link, const struct link_message *mes
 {
     struct link_event event;
 
-    if (message->header.size != sizeof event) {
+    if (message->header.size != sizeof event)
         return reject(link, "motion", message->header.size);
-    }
     memcpy(&event, message->payload, sizeof event);
-    if (!is_event(&event)) {
+    if (!is_event(&event))
         return reject(link, "motion", message->header.size);
-    }
     link->events->motion(link->context, &event);
     return 0;
+}
+
+// Of trials that name an encoder there is.
+static void settle_trials(struct link_trial *trials)
+{
+    for (unsigned i = 0; i < LINK_TRIALS_MAX; i++) {
+        trials[i].encoder[sizeof trials[i].encoder - 1] = 0;
+        trials[i].reason[sizeof trials[i].reason - 1] = 0;
+        if (trials[i].element >= CONFIG_ENCODER_COUNT)
+            trials[i].element = CONFIG_ENCODER_AUTO;
+    }
 }
 
 // Cuts what is too long, as a process that is out of order may send it.
 static void settle_heat(struct heat *heat)
 {
     heat->zone_count = MIN(heat->zone_count, HEAT_ZONES_MAX);
-    for (uint32_t i = 0; i < heat->zone_count; i++) {
+    for (uint32_t i = 0; i < heat->zone_count; i++)
         heat->zones[i].name[sizeof heat->zones[i].name - 1] = 0;
-    }
     heat->throttled_by[sizeof heat->throttled_by - 1] = 0;
     heat->power_mode[sizeof heat->power_mode - 1] = 0;
 }
@@ -154,13 +160,11 @@ static int handle_telemetry(struct camera_link *link, const struct link_message 
 {
     struct link_telemetry telemetry;
 
-    if (message->header.size != sizeof telemetry) {
+    if (message->header.size != sizeof telemetry)
         return reject(link, "telemetry", message->header.size);
-    }
     memcpy(&telemetry, message->payload, sizeof telemetry);
-    if (telemetry.state >= LINK_CAMERA_STATE_COUNT) {
+    if (telemetry.state >= LINK_CAMERA_STATE_COUNT)
         return reject(link, "telemetry", message->header.size);
-    }
     telemetry.format[sizeof telemetry.format - 1] = 0;
     telemetry.path[sizeof telemetry.path - 1] = 0;
     telemetry.error[sizeof telemetry.error - 1] = 0;
@@ -168,10 +172,10 @@ static int handle_telemetry(struct camera_link *link, const struct link_message 
     telemetry.gpu[sizeof telemetry.gpu - 1] = 0;
     telemetry.refusal[sizeof telemetry.refusal - 1] = 0;
     settle_heat(&telemetry.heat);
+    settle_trials(telemetry.trials);
     for (size_t i = 0; i < LINK_REGIONS_MAX; i++) {
-        if (telemetry.regions[i].name[0] && !is_region(&telemetry.regions[i])) {
+        if (telemetry.regions[i].name[0] && !is_region(&telemetry.regions[i]))
             return reject(link, "telemetry", message->header.size);
-        }
     }
     for (size_t i = 0; i < LINK_VIEWS_MAX; i++) {
         const struct linked_view *view = find_number(link, telemetry.views[i].view);
@@ -179,6 +183,8 @@ static int handle_telemetry(struct camera_link *link, const struct link_message 
         telemetry.views[i].encoder[sizeof telemetry.views[i].encoder - 1] = 0;
         telemetry.views[i].governor[sizeof telemetry.views[i].governor - 1] = 0;
         if (view) {
+            stream_set_rate(view->stream, telemetry.fps_milli);
+            stream_set_patience(view->stream, CLAMP(telemetry.patience_ns, 0, PATIENCE_MAX_NS));
             stream_set_view_counters(view->stream, telemetry.views[i].encoded,
                                      telemetry.views[i].dropped, telemetry.views[i].encoder,
                                      telemetry.views[i].governor);
@@ -194,17 +200,14 @@ static int handle_video(struct camera_link *link, struct link_message *message)
 
     const struct linked_view *view = find_number(link, message->header.view);
     size_t size = message->header.size;
-    if (!view) {
+    if (!view)
         return 0;
-    }
     int r = slate ? stream_take_slate(view->stream, TAKE(message->payload), size)
                   : stream_take_access_unit(view->stream, TAKE(message->payload), size);
-    if (r < 0) {
+    if (r < 0)
         return reject(link, slate ? "slate" : "access unit", message->header.size);
-    }
-    if (slate) {
+    if (slate)
         link->events->slate(link->context);
-    }
     return 0;
 }
 
@@ -235,22 +238,18 @@ static int handle_tune(struct camera_link *link, const struct link_message *mess
 {
     struct link_tune_progress progress;
 
-    if (message->header.size != sizeof progress) {
+    if (message->header.size != sizeof progress)
         return reject(link, "tune", message->header.size);
-    }
     memcpy(&progress, message->payload, sizeof progress);
     progress.sentence[sizeof progress.sentence - 1] = 0;
-    if (!is_progress(&progress)) {
+    if (!is_progress(&progress))
         return reject(link, "tune", message->header.size);
-    }
-    if (!link->tuner.progress || progress.number != link->tune) {
+    if (!link->tuner.progress || progress.number != link->tune)
         return 0;
-    }
     const struct camera_link_tuner tuner = link->tuner;
     const struct linked_view *view = find_number(link, progress.view);
-    if (progress.kind >= LINK_TUNE_DONE) {
+    if (progress.kind >= LINK_TUNE_DONE)
         link->tuner.progress = NULL;
-    }
     tuner.progress(tuner.context, &progress, view ? view->stream : NULL);
     return 0;
 }
@@ -275,9 +274,8 @@ static int handle_snapshot(struct camera_link *link, struct link_message *messag
     struct linked_view *view = find_number(link, message->header.view);
     unsigned scale;
 
-    if (!view) {
+    if (!view)
         return 0;
-    }
     stream_ref(view->stream); // the last who waits may hold it
     int r = stills_take(stream_stills(view->stream), TAKE(message->payload), message->header.size,
                         &scale);
@@ -293,13 +291,11 @@ static int handle_encoder_hung(struct camera_link *link, const struct link_messa
 {
     uint32_t encoder;
 
-    if (message->header.size != sizeof encoder) {
+    if (message->header.size != sizeof encoder)
         return reject(link, "hung encoder", message->header.size);
-    }
     memcpy(&encoder, message->payload, sizeof encoder);
-    if (encoder == CONFIG_ENCODER_AUTO || encoder >= CONFIG_ENCODER_COUNT) {
+    if (encoder == CONFIG_ENCODER_AUTO || encoder >= CONFIG_ENCODER_COUNT)
         return reject(link, "hung encoder", message->header.size);
-    }
     link->events->encoder_hung(link->context, encoder);
     return error_set(&link->error, -EDEADLK, "hangs in an encoder");
 }
@@ -308,9 +304,8 @@ static int on_message(void *context, struct link_message *message)
 {
     struct camera_link *link = context;
 
-    if (!link->greeted && message->header.type != LINK_HELLO) {
+    if (!link->greeted && message->header.type != LINK_HELLO)
         return error_set(&link->error, -EPROTO, "sent no hello first");
-    }
     switch (message->header.type) {
     case LINK_HELLO:
         return handle_hello(link, message);
@@ -345,15 +340,30 @@ bool camera_link_receive(struct camera_link *link)
 {
     int r = link_receive(link->link, on_message, link);
 
-    if (r == 0) {
+    if (r == 0)
         return true;
-    }
-    if (!link->error.text[0]) {
+    if (!link->error.text[0])
         error_set(&link->error, r, r == -EPIPE ? "closed its link" : "sent what is no message");
-    }
     struct error error = link->error;
     link->events->ended(link->context, r, error.text);
     return false;
+}
+
+void camera_link_receive_last(struct camera_link *link)
+{
+    for (int turn = 0; turn < LAST_TURNS && camera_link_receive(link); turn++) {
+    }
+}
+
+const char *camera_link_state_name(uint32_t state)
+{
+    static const char *const names[LINK_CAMERA_STATE_COUNT] = {
+        [LINK_CAMERA_STARTING] = "starting",   [LINK_CAMERA_LIVE] = "live",
+        [LINK_CAMERA_NO_SIGNAL] = "no signal", [LINK_CAMERA_SILENT] = "no signal",
+        [LINK_CAMERA_HANGING] = "hanging",
+    };
+
+    return names[state];
 }
 
 static gboolean on_readable(gint fd, GIOCondition condition, gpointer data)
@@ -382,9 +392,8 @@ int camera_link_configure(struct camera_link *link, const struct link_configurat
     link->view_count = count;
     memcpy(link->views, views, link->view_count * sizeof views[0]);
     int r = send_pieces(link, LINK_CONFIGURE, 0, pieces, ARRAY_LENGTH(pieces));
-    for (size_t i = 0; i < link->view_count && r == 0; i++) {
+    for (size_t i = 0; i < link->view_count && r == 0; i++)
         camera_link_update(link, link->views[i].stream, false);
-    }
     return r;
 }
 
@@ -408,21 +417,18 @@ int camera_link_new(int fd, const struct camera_link_events *events, void *conte
 
 void camera_link_free(struct camera_link *link)
 {
-    if (!link) {
+    if (!link)
         return;
-    }
     if (link->tuner.progress) {
         const struct link_tune_progress ended = {.kind = LINK_TUNE_FAILED,
                                                  .sentence = "the camera process has ended"};
 
         link->tuner.progress(link->tuner.context, &ended, NULL);
     }
-    if (link->write_watch) {
+    if (link->write_watch)
         g_source_remove(link->write_watch);
-    }
-    if (link->read_watch) {
+    if (link->read_watch)
         g_source_remove(link->read_watch);
-    }
     link_free(link->link);
     free(link);
 }
@@ -431,9 +437,8 @@ void camera_link_update(struct camera_link *link, const struct stream *stream, b
 {
     struct linked_view *view = find_stream(link, stream);
 
-    if (!view) {
+    if (!view)
         return;
-    }
     bool watched = stream_is_watched(view->stream);
     if (watched != view->watched) {
         view->watched = watched;
@@ -449,23 +454,25 @@ void camera_link_try_gpu(struct camera_link *link, const char *backend)
     send_bytes(link, LINK_TRY_GPU, 0, backend, strlen(backend));
 }
 
+void camera_link_try_camera(struct camera_link *link)
+{
+    send_bytes(link, LINK_TRY_CAMERA, 0, NULL, 0);
+}
+
 int camera_link_tune(struct camera_link *link, const struct stream *stream, uint32_t kernels,
                      const struct camera_link_tuner *tuner)
 {
     const struct linked_view *view = stream ? find_stream(link, stream) : NULL;
 
-    if (link->tuner.progress) {
+    if (link->tuner.progress)
         return -EBUSY;
-    }
-    if (stream && !view) {
+    if (stream && !view)
         return -ENOENT;
-    }
     const struct link_tune request = {
         .number = ++link->tune, .view = view ? view->number : 0, .kernels = kernels};
     int r = send_bytes(link, LINK_TUNE, 0, &request, sizeof request);
-    if (r == 0) {
+    if (r == 0)
         link->tuner = *tuner;
-    }
     return r;
 }
 

@@ -26,8 +26,8 @@ struct camera_link_events {
     void (*ended)(void *context, int reason, const char *sentence);
 };
 
-// Who is told of a tune. `stream` is that of the view that was tried, NULL where it is gone or none
-// is meant. Nothing comes after LINK_TUNE_DONE and LINK_TUNE_FAILED, of which the latter is made up
+// Listener of a tune. `stream` is that of the view that was tried, NULL where it is gone or none is
+// meant. Nothing comes after LINK_TUNE_DONE and LINK_TUNE_FAILED, of which the latter is made up
 // where the process ends.
 struct camera_link_tuner {
     void (*progress)(void *context, const struct link_tune_progress *progress,
@@ -52,6 +52,8 @@ void camera_link_free(struct camera_link *link);
 void camera_link_update(struct camera_link *link, const struct stream *stream, bool key_frame);
 // The process may try the GPU; `backend` is the word of the configuration ("auto").
 void camera_link_try_gpu(struct camera_link *link, const char *backend);
+// The camera may be asked again now if it has refused the login.
+void camera_link_try_camera(struct camera_link *link);
 // Has the process tune its kernels, a bit for each enum config_kernel (0: all), of one view or,
 // with NULL, of all. -EBUSY: it is tuning already; -ENOENT: it has no such view; -ENOBUFS: it does
 // not read.
@@ -61,3 +63,9 @@ int camera_link_tune(struct camera_link *link, const struct stream *stream, uint
 void camera_link_stop_tune(struct camera_link *link);
 // Reads some of what is there (link_receive()). False when `ended` was called.
 bool camera_link_receive(struct camera_link *link);
+// Reads what the socket of a process that is gone still holds, which takes a few calls. Not more,
+// because a helper of the process that outlived it may go on sending.
+void camera_link_receive_last(struct camera_link *link);
+
+// As status shows it: "live". `state` is an enum link_camera_state.
+const char *camera_link_state_name(uint32_t state);

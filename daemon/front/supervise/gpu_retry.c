@@ -19,18 +19,16 @@ void gpu_retry_begin(struct gpu_retry *retry, bool wanted)
 
 static void forget_if_healthy(struct gpu_retry *retry, int64_t now_ns)
 {
-    if (retry->use == GPU_COMPUTES && now_ns - retry->computes_ns >= HEALTHY_NS) {
+    if (retry->use == GPU_COMPUTES && now_ns - retry->computes_ns >= HEALTHY_NS)
         retry->next_ms = 0;
-    }
 }
 
 void gpu_retry_note_backend(struct gpu_retry *retry, const char *backend, int64_t now_ns)
 {
     if (strncmp(backend, "CUDA", strlen("CUDA")) != 0) {
         forget_if_healthy(retry, now_ns);
-        if (*backend && (retry->use == GPU_OPENING || retry->use == GPU_COMPUTES)) {
+        if (*backend && (retry->use == GPU_OPENING || retry->use == GPU_COMPUTES))
             retry->use = GPU_IDLE;
-        }
     } else if (retry->use != GPU_COMPUTES) {
         retry->use = GPU_COMPUTES;
         retry->computes_ns = now_ns;
@@ -41,9 +39,8 @@ bool gpu_retry_note_death(struct gpu_retry *retry, bool by_signal, int64_t now_n
 {
     int64_t before_ns = retry->died_ns;
 
-    if (retry->use != GPU_COMPUTES && !(retry->use == GPU_OPENING && by_signal)) {
+    if (retry->use != GPU_COMPUTES && !(retry->use == GPU_OPENING && by_signal))
         return false;
-    }
     retry->died_ns = now_ns;
     return before_ns && now_ns - before_ns < SUSPICIOUS_NS;
 }
@@ -67,9 +64,8 @@ unsigned gpu_retry_fail_ms(struct gpu_retry *retry, int64_t now_ns)
 
 unsigned gpu_retry_try_ms(struct gpu_retry *retry)
 {
-    if (retry->tried) {
+    if (retry->tried)
         advance_ms(retry);
-    }
     retry->tried = true;
     retry->use = retry->use == GPU_WITHHELD ? GPU_TRIED : retry->use;
     return retry->next_ms > OPENING_MS ? retry->next_ms : OPENING_MS;

@@ -2,10 +2,10 @@
 
 #include "daemon/common/log.h"
 #include "daemon/common/log_limit.h"
-#include "daemon/front/status/status.h"
 #include "daemon/front/supervise/camera_link.h"
+#include "daemon/front/supervise/camera_process.h"
+#include "daemon/front/supervise/encoder_hangs.h"
 #include "daemon/front/supervise/gpu_retry.h"
-#include "daemon/front/supervise/process.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -22,9 +22,7 @@
 #define STOP_MS 1000
 #define UNKILLABLE_MS 5000
 #define SILENCE_MS 5000
-#define LAST_TURNS 16
 #define FIRST_SIGN_MS 60000 // GStreamer looks through its plugins at the first start
-#define PASSED_OVER_NS (600 * NS_PER_S)
 
 enum supervisor_state {
     SUPERVISOR_STOPPED,  // no process, none wanted
@@ -35,7 +33,7 @@ enum supervisor_state {
     SUPERVISOR_FAILED,  // the same after an incurable fault, with a long delay
 };
 
-// What is known of why the process ends, and so what comes after it.
+// The known reason why the process ends; it decides what comes after it.
 enum supervisor_end {
     END_UNEXPLAINED, // nothing; the GPU may be to blame
     END_REJECTED,    // it broke the protocol
@@ -48,9 +46,8 @@ enum supervisor_end {
 
 struct supervisor {
     struct supervisor_environment environment;
-    char *name;                  // of the camera; owned
-    const struct config *config; // borrowed, what a process is sent; with its camera's number
-    size_t camera;
+    struct camera_process_plan plan;        // its config_path is a copy; owned
+    char *name;                             // of the camera; owned
     struct stream *streams[LINK_VIEWS_MAX]; // references
     size_t stream_count;
     uint32_t number; // of the configuration, as telemetry tells it
@@ -59,39 +56,40 @@ struct supervisor {
     enum supervisor_end end;
     struct error error; // why there is no process that runs
     struct process process;
+    bool is_traced;                  // where it hangs has been logged
+    bool is_second_for_devices;      // the process before it was refused the GPU's devices
     struct camera_link *link;        // owned
     int64_t running_ns;              // when the process told of itself first; 0: not yet
     guint timer;                     // what comes next, by state: silence, kill, start. 0: none
+    bool looks_again;                // it is the second look at a process that is silent
     unsigned backoff_ms;             // the delay before the next start but one
     struct log_limit log_limit;      // of messages that the process ended
     struct link_telemetry telemetry; // the newest
     struct regions regions;
-    uint64_t restarts, gpu_faults, encoder_hangs;
+    uint64_t restarts, gpu_faults;
+    struct encoder_hangs encoder_hangs;
 
     struct gpu_retry gpu;
     struct error gpu_error; // why it failed, until it is tried again
     guint gpu_timer;        // the next try; 0: none
-
-    uint32_t passed_over;   // a bit for each enum config_encoder that hung
-    int64_t passed_over_ns; // when one did last
 };
 
 static void set_timer(struct supervisor *supervisor, unsigned delay_ms, GSourceFunc function)
 {
     g_clear_handle_id(&supervisor->timer, g_source_remove);
     supervisor->timer = g_timeout_add(delay_ms, function, supervisor);
+    supervisor->looks_again = false;
 }
 
-// What a process is to be
+// Settings of a process
 // ---------------------------------------------------------------------
 
 static void on_demand(void *context, struct stream *stream, bool key_frame)
 {
     const struct supervisor *supervisor = context;
 
-    if (supervisor->link) {
+    if (supervisor->link)
         camera_link_update(supervisor->link, stream, key_frame);
-    }
 }
 
 // A stream that stays keeps its demand handler, and so the call that it may be waiting for.
@@ -104,53 +102,43 @@ static void take_streams(struct supervisor *supervisor, struct stream *const *st
     for (size_t i = 0; i < before_count; i++) {
         bool stays = false;
 
-        for (size_t k = 0; k < count; k++) {
+        for (size_t k = 0; k < count; k++)
             stays |= streams[k] == before[i];
-        }
-        if (!stays) {
+        if (!stays)
             stream_set_demand(before[i], NULL, NULL);
-        }
     }
     for (size_t i = 0; i < count; i++) {
         supervisor->streams[i] = stream_ref(streams[i]);
         stream_set_demand(streams[i], on_demand, supervisor);
     }
     supervisor->stream_count = count;
-    for (size_t i = 0; i < before_count; i++) {
+    for (size_t i = 0; i < before_count; i++)
         stream_unref(before[i]);
-    }
 }
 
 static void take_settings(struct supervisor *supervisor, const struct config *config, size_t camera,
                           struct stream *const *streams)
 {
-    supervisor->config = config;
-    supervisor->camera = camera;
+    supervisor->plan.config = config;
+    supervisor->plan.camera = camera;
     supervisor->number++;
     take_streams(supervisor, streams, config->cameras[camera].view_count);
 }
 
 static bool wants_gpu(const struct supervisor *supervisor)
 {
-    return supervisor->config->backend != CONFIG_BACKEND_CPU;
-}
-
-// The encoders that a process is to try last now, a bit for each.
-static uint32_t encoders_passed_over(const struct supervisor *supervisor)
-{
-    bool recent = clock_now_ns() - supervisor->passed_over_ns < PASSED_OVER_NS;
-
-    return recent ? supervisor->passed_over : 0;
+    return supervisor->plan.config->backend != CONFIG_BACKEND_CPU;
 }
 
 static int send_settings(struct supervisor *supervisor)
 {
     const struct link_configuration head = {.number = supervisor->number,
-                                            .passed_over = encoders_passed_over(supervisor),
+                                            .passed_over =
+                                                encoder_hangs_recent(&supervisor->encoder_hangs),
                                             .without_gpu = supervisor->gpu.use == GPU_WITHHELD};
     _cleanup_(cleanup_free) char *text = NULL;
 
-    if (config_format(supervisor->config, supervisor->camera, &text) < 0) {
+    if (config_format(supervisor->plan.config, supervisor->plan.camera, &text) < 0) {
         g_error("no memory for a configuration"); // ends edged, as GLib does without memory
     }
     return camera_link_configure(supervisor->link, &head, text, supervisor->streams,
@@ -165,9 +153,8 @@ static void close_link(struct supervisor *supervisor)
     camera_link_free(TAKE(supervisor->link));
     regions_end_all(&supervisor->regions,
                     supervisor->end == END_STOP ? MOTION_STOPPING : MOTION_PROCESS_ENDED);
-    for (size_t i = 0; i < supervisor->stream_count; i++) {
+    for (size_t i = 0; i < supervisor->stream_count; i++)
         stream_interrupt(supervisor->streams[i]);
-    }
 }
 
 static void handle_end(struct supervisor *supervisor, const char *how, bool by_signal);
@@ -194,16 +181,28 @@ static gboolean on_unkillable(gpointer data)
 
 static void kill_process(struct supervisor *supervisor)
 {
-    kill(supervisor->process.pid, SIGKILL);
+    process_kill(&supervisor->process);
     set_timer(supervisor, UNKILLABLE_MS, on_unkillable);
 }
 
+static void trace_process(struct supervisor *supervisor)
+{
+    supervisor->is_traced = true;
+    process_trace(&supervisor->process, supervisor->name);
+}
+
+// Before a process that does not end by itself is killed it leaves a trace.
 static gboolean on_kill_timer(gpointer data)
 {
     struct supervisor *supervisor = data;
 
     supervisor->timer = 0;
-    kill_process(supervisor);
+    if (supervisor->is_traced) {
+        kill_process(supervisor);
+    } else {
+        trace_process(supervisor);
+        set_timer(supervisor, PROCESS_TRACE_MS, on_kill_timer);
+    }
     return G_SOURCE_REMOVE;
 }
 
@@ -212,25 +211,30 @@ static void end_process(struct supervisor *supervisor, unsigned grace_ms)
 {
     supervisor->state = SUPERVISOR_ENDING;
     close_link(supervisor);
-    if (grace_ms) {
+    if (grace_ms)
         set_timer(supervisor, grace_ms, on_kill_timer);
-    } else {
+    else
         kill_process(supervisor);
-    }
 }
 
 static gboolean on_silence(gpointer data)
 {
     struct supervisor *supervisor = data;
     bool first = supervisor->state == SUPERVISOR_STARTING;
+    int silent_s = (first ? FIRST_SIGN_MS : SILENCE_MS) / 1000;
 
     supervisor->timer = 0;
-    error_set(&supervisor->error, 0, "the camera process said nothing for %d s",
-              (first ? FIRST_SIGN_MS : SILENCE_MS) / 1000);
+    if (!supervisor
+             ->looks_again) { // if the loop stood still, the link is read before the next look
+        set_timer(supervisor, 0, on_silence);
+        supervisor->looks_again = true;
+        return G_SOURCE_REMOVE;
+    }
+    error_set(&supervisor->error, 0, "the camera process said nothing for %d s", silent_s);
     log_write(LOG_WARNING, LOG_EVENT_CAMERA_PROCESS, supervisor->name, "hanging",
-              "the camera process said nothing for %d s, killing it",
-              (first ? FIRST_SIGN_MS : SILENCE_MS) / 1000);
-    end_process(supervisor, 0);
+              "the camera process said nothing for %d s, killing it", silent_s);
+    trace_process(supervisor);
+    end_process(supervisor, PROCESS_TRACE_MS);
     return G_SOURCE_REMOVE;
 }
 
@@ -254,7 +258,8 @@ static gboolean on_try_timer(gpointer data)
 
     if (supervisor->link) {
         supervisor->gpu_error.text[0] = 0; // from now on the process says what is wrong with it
-        camera_link_try_gpu(supervisor->link, config_backend_name(supervisor->config->backend));
+        camera_link_try_gpu(supervisor->link,
+                            config_backend_name(supervisor->plan.config->backend));
     }
     supervisor->gpu_timer =
         g_timeout_add(gpu_retry_try_ms(&supervisor->gpu), on_try_timer, supervisor);
@@ -302,17 +307,40 @@ static void forget_gpu(struct supervisor *supervisor)
     g_clear_handle_id(&supervisor->gpu_timer, g_source_remove);
 }
 
-// What a process says
+// Messages of a process
 // ---------------------------------------------------------------------
+
+static gboolean on_outdated(gpointer data)
+{
+    struct supervisor *supervisor = data;
+
+    supervisor->timer = 0;
+    supervisor->end = END_EXPLAINED;
+    supervisor->is_second_for_devices = supervisor->telemetry.gpu_is_refused;
+    end_process(supervisor, STOP_MS);
+    return G_SOURCE_REMOVE;
+}
+
+// Replaces a process that was started too early to see or open something.
+static void look_at_age(struct supervisor *supervisor)
+{
+    bool refused = supervisor->telemetry.gpu_is_refused;
+
+    supervisor->is_second_for_devices &= refused;
+    if (camera_process_is_outdated(&supervisor->process, &supervisor->plan,
+                                   refused && !supervisor->is_second_for_devices,
+                                   &supervisor->error)) {
+        set_timer(supervisor, 0, on_outdated); // the link is in use now
+    }
+}
 
 static void take_telemetry(void *context, const struct link_telemetry *telemetry)
 {
     struct supervisor *supervisor = context;
     int64_t now_ns = clock_now_ns(), last_frame_ns = supervisor->telemetry.last_frame_ns;
 
-    if (!supervisor->running_ns) {
+    if (!supervisor->running_ns)
         supervisor->running_ns = now_ns;
-    }
     supervisor->telemetry = *telemetry;
     // The first telemetry of a process has no frame yet; then the time of the process before stays.
     supervisor->telemetry.last_frame_ns = MAX(last_frame_ns, MIN(telemetry->last_frame_ns, now_ns));
@@ -322,6 +350,7 @@ static void take_telemetry(void *context, const struct link_telemetry *telemetry
     tell_end(supervisor);
     note_gpu(supervisor);
     regions_take_telemetry(&supervisor->regions, telemetry);
+    look_at_age(supervisor);
     supervisor->environment.changed(supervisor->environment.context);
 }
 
@@ -352,9 +381,7 @@ static void take_hung_encoder(void *context, enum config_encoder encoder)
     struct supervisor *supervisor = context;
 
     supervisor->end = END_EXPLAINED;
-    supervisor->encoder_hangs++;
-    supervisor->passed_over |= 1u << encoder;
-    supervisor->passed_over_ns = clock_now_ns();
+    encoder_hangs_note(&supervisor->encoder_hangs, encoder);
     error_set(&supervisor->error, 0,
               "the encoder %s hung; views whose encoder is \"auto\" try it last for 10 minutes",
               config_encoder_name(encoder));
@@ -370,9 +397,9 @@ static void handle_link_end(void *context, int reason, const char *sentence)
         error_set(&supervisor->error, 0, "%s", sentence);
     } else if (reason == -ENODEV) {
         reason = -EPROTO;
-        sentence = "says that it lost a GPU, which it was told not to use";
+        sentence = "reported a GPU fault although it computes on the CPU";
     }
-    if (!supervisor->process.pid) {
+    if (!supervisor->process.watch) {
         return; // on_child_exit() reads the last words of a process that is gone
     }
     if (supervisor->end == END_GPU_LOST) {
@@ -389,7 +416,9 @@ static void handle_link_end(void *context, int reason, const char *sentence)
         log_write(hangs ? LOG_WARNING : LOG_ERR, LOG_EVENT_CAMERA_PROCESS, supervisor->name,
                   hangs ? "hanging" : "failed", "the camera process %s, killing it", sentence);
     }
-    end_process(supervisor, by_itself ? STOP_MS : 0);
+    if (hangs)
+        trace_process(supervisor);
+    end_process(supervisor, by_itself ? STOP_MS : hangs ? PROCESS_TRACE_MS : 0);
 }
 
 static const struct camera_link_events link_events = {
@@ -457,9 +486,8 @@ static void handle_end(struct supervisor *supervisor, const char *how, bool by_s
         return;
     }
     snprintf(sentence, sizeof sentence, "the camera process %s", how);
-    if (!supervisor->error.text[0]) {
+    if (!supervisor->error.text[0])
         error_set(&supervisor->error, 0, "%s", sentence);
-    }
     supervisor->restarts += supervisor->end != END_SETTINGS;
     if (supervisor->end == END_UNEXPLAINED &&
         gpu_retry_note_death(&supervisor->gpu, by_signal, clock_now_ns())) {
@@ -472,14 +500,6 @@ static void handle_end(struct supervisor *supervisor, const char *how, bool by_s
     plan_restart(supervisor, explained ? supervisor->error.text : sentence);
 }
 
-// Reads what the socket still holds, which takes a few calls. Not more, because a helper of the
-// process that outlived it may go on sending.
-static void hear_last_words(struct supervisor *supervisor)
-{
-    for (int turn = 0; turn < LAST_TURNS && camera_link_receive(supervisor->link); turn++) {
-    }
-}
-
 static void on_child_exit(GPid pid, gint status, gpointer data)
 {
     struct supervisor *supervisor = data;
@@ -489,7 +509,7 @@ static void on_child_exit(GPid pid, gint status, gpointer data)
     supervisor->process.pid = 0;
     supervisor->process.watch = 0;
     if (supervisor->link) {
-        hear_last_words(supervisor);
+        camera_link_receive_last(supervisor->link);
         close_link(supervisor);
     }
     process_describe_end(status, how, sizeof how);
@@ -498,17 +518,18 @@ static void on_child_exit(GPid pid, gint status, gpointer data)
 
 int supervisor_start(struct supervisor *supervisor)
 {
-    const char *const arguments[] = {"edged-camera", "--link-fd=3", supervisor->name, NULL};
     int fd;
-    int r = process_spawn(&supervisor->process, supervisor->environment.program, arguments,
-                          on_child_exit, supervisor, &supervisor->error, &fd);
+    int r = camera_process_start(&supervisor->process, &supervisor->plan, on_child_exit, supervisor,
+                                 &supervisor->error, &fd);
 
     if (r < 0) {
-        supervisor->end = END_FATAL;
+        // systemd may listen again soon.
+        supervisor->end = supervisor->plan.socket ? END_EXPLAINED : END_FATAL;
         plan_restart(supervisor, supervisor->error.text);
         return r;
     }
     supervisor->running_ns = 0;
+    supervisor->is_traced = false;
     supervisor->state = SUPERVISOR_STARTING;
     supervisor->end = END_UNEXPLAINED;
     set_timer(supervisor, FIRST_SIGN_MS, on_silence);
@@ -530,6 +551,10 @@ struct supervisor *supervisor_new(const struct config *config, size_t camera,
     struct supervisor *supervisor = g_new0(struct supervisor, 1);
 
     supervisor->environment = *environment;
+    supervisor->plan =
+        (struct camera_process_plan){.program = environment->program,
+                                     .socket = environment->socket,
+                                     .config_path = g_strdup(environment->config_path)};
     supervisor->name = g_strdup(config->cameras[camera].name);
     process_init(&supervisor->process);
     take_settings(supervisor, config, camera, streams);
@@ -539,16 +564,17 @@ struct supervisor *supervisor_new(const struct config *config, size_t camera,
 
 void supervisor_free(struct supervisor *supervisor)
 {
-    if (!supervisor) {
+    if (!supervisor)
         return;
-    }
     g_clear_handle_id(&supervisor->timer, g_source_remove);
     forget_gpu(supervisor);
     regions_reconfigure(&supervisor->regions);
     camera_link_free(supervisor->link);
     process_finish(&supervisor->process);
+    own_files_finish(&supervisor->plan.files);
     take_streams(supervisor, NULL, 0);
     g_free(supervisor->name);
+    g_free((char *)supervisor->plan.config_path);
     g_free(supervisor);
 }
 
@@ -556,28 +582,29 @@ void supervisor_configure(struct supervisor *supervisor, const struct config *co
                           struct stream *const *streams, enum config_cost cost)
 {
     take_settings(supervisor, config, camera, streams);
-    if (supervisor->link ? cost < CONFIG_COST_CAMERA && send_settings(supervisor) == 0
+    if (supervisor->link ? cost < CONFIG_COST_CAMERA &&
+                               !camera_process_is_outdated(&supervisor->process, &supervisor->plan,
+                                                           false, NULL) &&
+                               send_settings(supervisor) == 0
                          : cost == CONFIG_COST_NONE) {
         return;
     }
     regions_reconfigure(&supervisor->regions);
-    if (supervisor->link) {
+    if (supervisor->link)
         end_process(supervisor, STOP_MS);
-    }
     supervisor->end = END_SETTINGS;
     supervisor->backoff_ms = 0;
-    supervisor->passed_over = 0;
+    supervisor->encoder_hangs.encoders = 0;
     forget_gpu(supervisor);
-    if (!supervisor->process.pid) {
+    if (!supervisor->process.watch)
         set_timer(supervisor, 0, on_start_timer);
-    }
 }
 
 void supervisor_stop(struct supervisor *supervisor)
 {
     supervisor->end = END_STOP;
     forget_gpu(supervisor);
-    if (!supervisor->process.pid) {
+    if (!supervisor->process.watch) {
         g_clear_handle_id(&supervisor->timer, g_source_remove);
         supervisor->state = SUPERVISOR_STOPPED;
     } else if (supervisor->link) {
@@ -590,23 +617,25 @@ bool supervisor_is_stopped(const struct supervisor *supervisor)
     return supervisor->state == SUPERVISOR_STOPPED;
 }
 
-// What it tells of itself
+// Status
 // ---------------------------------------------------------------------
+
+// Whether it has said what became of the newest settings.
+static bool is_current(const struct supervisor *supervisor)
+{
+    return supervisor->state == SUPERVISOR_RUNNING &&
+           supervisor->telemetry.configuration == supervisor->number;
+}
 
 bool supervisor_is_settled(const struct supervisor *supervisor)
 {
-    if (supervisor->state != SUPERVISOR_STARTING && supervisor->state != SUPERVISOR_RUNNING) {
+    if (supervisor->state != SUPERVISOR_STARTING && supervisor->state != SUPERVISOR_RUNNING)
         return supervisor->error.text[0] != 0;
-    }
-    if (supervisor->state == SUPERVISOR_RUNNING &&
-        supervisor->telemetry.configuration != supervisor->number) {
+    if (supervisor->state == SUPERVISOR_RUNNING && !is_current(supervisor))
         return false;
-    }
     for (size_t i = 0; i < supervisor->stream_count; i++) {
-        if (!stream_has_slates(supervisor->streams[i]) &&
-            !supervisor_lacks_encoder(supervisor, i)) {
+        if (!stream_has_slates(supervisor->streams[i]) && !supervisor_lacks_encoder(supervisor, i))
             return false;
-        }
     }
     return true;
 }
@@ -615,21 +644,16 @@ bool supervisor_lacks_encoder(const struct supervisor *supervisor, size_t view)
 {
     size_t lacking = 0;
 
-    for (size_t i = 0; i < supervisor->stream_count; i++) {
+    for (size_t i = 0; i < supervisor->stream_count; i++)
         lacking += strcmp(supervisor->telemetry.views[i].encoder, LINK_WITHOUT_ENCODER) == 0;
-    }
-    return supervisor->state == SUPERVISOR_RUNNING &&
-           supervisor->telemetry.configuration == supervisor->number &&
+    return is_current(supervisor) &&
            strcmp(supervisor->telemetry.views[view].encoder, LINK_WITHOUT_ENCODER) == 0 &&
            lacking < supervisor->stream_count; // else it is about to end, and to say why
 }
 
 const char *supervisor_refusal(const struct supervisor *supervisor)
 {
-    return supervisor->state == SUPERVISOR_RUNNING &&
-                   supervisor->telemetry.configuration == supervisor->number
-               ? supervisor->telemetry.refusal
-               : "";
+    return is_current(supervisor) ? supervisor->telemetry.refusal : "";
 }
 
 struct camera_link *supervisor_link(const struct supervisor *supervisor)
@@ -642,36 +666,31 @@ const struct regions *supervisor_regions(const struct supervisor *supervisor)
     return &supervisor->regions;
 }
 
-void supervisor_describe(const struct supervisor *supervisor, struct camera_facts *camera)
+void supervisor_describe(const struct supervisor *supervisor, struct supervisor_report *ret_report)
 {
-    static const char *const state_names[LINK_CAMERA_STATE_COUNT] = {
-        [LINK_CAMERA_STARTING] = "starting",   [LINK_CAMERA_LIVE] = "live",
-        [LINK_CAMERA_NO_SIGNAL] = "no signal", [LINK_CAMERA_SILENT] = "no signal",
-        [LINK_CAMERA_HANGING] = "hanging",
-    };
     const char *state = supervisor->state == SUPERVISOR_RUNNING
-                            ? state_names[supervisor->telemetry.state]
+                            ? camera_link_state_name(supervisor->telemetry.state)
                         : supervisor->state == SUPERVISOR_FAILED ? "failed"
                         : supervisor->state == SUPERVISOR_STARTING && !supervisor->restarts &&
                                 !supervisor->gpu_faults
                             ? "starting"
                             : "restarting";
 
-    camera->name = supervisor->name;
-    camera->state = state;
-    camera->error = supervisor->state == SUPERVISOR_RUNNING ? supervisor->telemetry.error
-                                                            : supervisor->error.text;
-    camera->gpu =
-        supervisor->gpu_error.text[0] ? supervisor->gpu_error.text : supervisor->telemetry.gpu;
-    camera->pid = supervisor->process.pid;
-    camera->process_restarts = supervisor->restarts;
-    camera->gpu_faults = supervisor->gpu_faults;
-    camera->encoder_hangs = supervisor->encoder_hangs;
-    camera->encoders_passed_over = encoders_passed_over(supervisor);
-    camera->frame_age_s =
-        supervisor->telemetry.last_frame_ns
-            ? (double)(clock_now_ns() - supervisor->telemetry.last_frame_ns) / (double)NS_PER_S
-            : NAN;
-    camera->telemetry = &supervisor->telemetry;
-    camera->regions = &supervisor->regions;
+    *ret_report = (struct supervisor_report){
+        .state = state,
+        .error = supervisor->state == SUPERVISOR_RUNNING ? supervisor->telemetry.error
+                                                         : supervisor->error.text,
+        .gpu = *supervisor->gpu_error.text ? supervisor->gpu_error.text : supervisor->telemetry.gpu,
+        .pid = supervisor->process.pid,
+        .restarts = supervisor->restarts,
+        .gpu_faults = supervisor->gpu_faults,
+        .encoder_hangs = supervisor->encoder_hangs.count,
+        .encoders_passed_over = encoder_hangs_recent(&supervisor->encoder_hangs),
+        .frame_age_s =
+            supervisor->telemetry.last_frame_ns
+                ? (double)(clock_now_ns() - supervisor->telemetry.last_frame_ns) / (double)NS_PER_S
+                : NAN,
+        .telemetry = &supervisor->telemetry,
+        .regions = &supervisor->regions,
+    };
 }

@@ -11,11 +11,16 @@
 //
 // The delay is 0 for other settings. Otherwise a process is started again at once the first time,
 // then after 100 ms, 200 ms, … up to 5 s, until one has run for 5 s. A process that says nothing
-// for 5 s is killed. One that cannot be killed is left behind.
+// for 5 s is killed, once it has left a trace of where it hangs (process_trace()). One that cannot
+// be killed is left behind.
 //
 // When the GPU fails (the process says so, or dies twice within 30 s while it uses it) the next
 // process begins at once and on the CPU. That process is told to try the GPU after 1 s, 2 s, … up
 // to 60 s; so is one that could not use the GPU for a reason that may pass (gpu_retry.h).
+//
+// systemd looks up which devices a process may open when it starts it. A process that says that the
+// GPU's came later is replaced, once, until one says otherwise. So is a process of a unit when one
+// of the camera's files has been replaced, which it cannot see (own_files.h).
 //
 // An encoder in which a process hangs is tried last by the next ones for 10 minutes, or until other
 // settings come.
@@ -30,13 +35,29 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
-struct camera_facts;
 struct camera_link;
 struct supervisor;
 
+// A camera as its supervisor knows it. Everything that this points to is borrowed.
+struct supervisor_report {
+    const char *state;       // "starting", "live", "no signal", "hanging", "restarting", "failed"
+    const char *error, *gpu; // "": none
+    pid_t pid;               // of the camera process; 0: none
+    uint64_t restarts;
+    uint64_t gpu_faults;           // times the GPU failed and the CPU went on
+    uint64_t encoder_hangs;        // times an encoder hung and the process was replaced
+    uint32_t encoders_passed_over; // a bit for each enum config_encoder that hung lately
+    double frame_age_s;            // since the newest frame in its process's telemetry; NAN: none
+    const struct link_telemetry *telemetry; // the newest
+    const struct regions *regions;
+};
+
 struct supervisor_environment {
-    const char *program; // of camera processes; borrowed, as is `context`
+    const char *program;     // of camera processes; borrowed, as are `socket` and `context`
+    const char *socket;      // at which systemd starts them instead; NULL: there is none
+    const char *config_path; // which a process must not read; copied. NULL: there is no file
     // Called after every message that may settle the camera and when a process ended.
     void (*changed)(void *context);
     // Called for each motion event of the camera, ends made up by the front included. May be NULL.
@@ -77,7 +98,7 @@ const char *supervisor_refusal(const struct supervisor *supervisor);
 
 // The conversation with its process, borrowed until the process ends; NULL: there is none.
 struct camera_link *supervisor_link(const struct supervisor *supervisor);
-// What moves in the camera's regions; borrowed.
+// The motion in the camera's regions; borrowed.
 const struct regions *supervisor_regions(const struct supervisor *supervisor);
-// Fills all of `camera` but the source and the usage.
-void supervisor_describe(const struct supervisor *supervisor, struct camera_facts *camera);
+// The camera as of now.
+void supervisor_describe(const struct supervisor *supervisor, struct supervisor_report *ret_report);

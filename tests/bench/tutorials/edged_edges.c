@@ -46,9 +46,8 @@ static int bed_init(struct bed *bed, uint32_t width, uint32_t height, struct err
     int r = gpu_memory_new(bed->gpu, CONFIG_MEMORY_AUTO, error, &bed->memory);
 
     frame_layout_init(&layout, pixel_format_by_name("GREY"), width, height, 64);
-    if (r == 0) {
+    if (r == 0)
         r = frame_pool_new(&layout, 1, gpu_memory_allocator(bed->memory), &pool);
-    }
     if (r == 0) {
         const struct view_setup setup = {.settings = &edges,
                                          .input = &layout,
@@ -76,9 +75,8 @@ static bool move_rows(FILE *file, struct frame *frame,
 
         moved = move(row, 1, layout->width, file) == layout->width;
     }
-    if (file) {
+    if (file)
         moved &= fclose(file) == 0;
-    }
     return moved;
 }
 
@@ -97,9 +95,8 @@ static int measure(struct bed *bed, unsigned runs, const char *output_path, stru
 
         frame_unref(TAKE(output));
         r = view_run(bed->view, bed->input, error, &output);
-        if (r < 0) {
+        if (r < 0)
             return r;
-        }
         printf("%.3f\n", (double)(clock_now_ns() - start_ns) / NS_PER_US);
     }
     return move_rows(fopen(output_path, "wb"), output, write_row)
@@ -123,9 +120,8 @@ int main(int argc, char **argv)
         return STATUS_NO_GPU;
     }
     r = bed_init(&bed, (uint32_t)atoi(argv[2]), (uint32_t)atoi(argv[3]), &error);
-    if (r == 0 && !move_rows(fopen(argv[5], "rb"), bed.input, fread)) {
+    if (r == 0 && !move_rows(fopen(argv[5], "rb"), bed.input, fread))
         r = error_set(&error, -EIO, "%s: no such picture", argv[5]);
-    }
     r = r < 0 ? r : measure(&bed, runs, argv[6], &error);
     if (r < 0) {
         fprintf(stderr, "edged_edges: %s\n", error.text);

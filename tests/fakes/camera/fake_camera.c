@@ -76,9 +76,8 @@ static void send_slates(struct fake_camera *camera)
         GstMapInfo map;
 
         gst_buffer_map(gst_sample_get_buffer(sample), &map, GST_MAP_READ);
-        for (uint32_t view = 0; view < camera->view_count; view++) {
+        for (uint32_t view = 0; view < camera->view_count; view++)
             link_send_bytes(camera->link, LINK_SLATE, camera->head.views[view], map.data, map.size);
-        }
         gst_buffer_unmap(gst_sample_get_buffer(sample), &map);
         gst_sample_unref(sample);
     }
@@ -102,15 +101,13 @@ static gboolean send_telemetry(gpointer data)
         .configuration = camera->head.number,
     };
 
-    if (lost) {
+    if (lost)
         strcpy(telemetry.error, "the fake camera has none");
-    }
     strcpy(telemetry.backend, camera->backend);
     strcpy(telemetry.gpu, strcmp(camera->backend, "CPU") == 0 ? "not used" : "Fake GPU");
     telemetry.gpu_may_return = is_mode(camera, "gpu-full") && strcmp(camera->backend, "CPU") == 0;
-    if (is_mode(camera, MOTION_MODE)) {
+    if (is_mode(camera, MOTION_MODE))
         fill_regions(&camera->motion, &telemetry);
-    }
     link_send_bytes(camera->link, LINK_TELEMETRY, 0, &telemetry, sizeof telemetry);
     return G_SOURCE_CONTINUE;
 }
@@ -128,9 +125,8 @@ static void send_access_unit(struct fake_camera *camera, const GstMapInfo *map, 
     };
     struct iovec pieces[] = {{&unit, sizeof unit}, {map->data, map->size}};
 
-    if (is_mode(camera, "bad-times")) {
+    if (is_mode(camera, "bad-times"))
         unit.captured_ns += 3600 * NS_PER_S;
-    }
     if (is_mode(camera, "bad-video")) {
         pieces[1].iov_base = "this is no H.264";
         pieces[1].iov_len = strlen(pieces[1].iov_base);
@@ -173,19 +169,16 @@ static void misbehave(struct fake_camera *camera)
 {
     static const uint8_t garbage[64] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
-    if (is_mode(camera, "garbage")) {
+    if (is_mode(camera, "garbage"))
         send(link_fd(camera->link), garbage, sizeof garbage, MSG_NOSIGNAL);
-    }
-    if (is_mode(camera, "two-hellos")) {
+    if (is_mode(camera, "two-hellos"))
         say_hello(camera);
-    }
     while (is_mode(camera, "flood")) { // until SIGKILL
         struct pollfd room = {.fd = link_fd(camera->link), .events = POLLOUT};
 
         send_telemetry(camera);
-        if (link_wants_write(camera->link) && poll(&room, 1, -1) > 0) {
+        if (link_wants_write(camera->link) && poll(&room, 1, -1) > 0)
             link_flush(camera->link);
-        }
     }
     if (is_mode(camera, "encoder-hung")) {
         uint32_t encoder = CONFIG_ENCODER_V4L2;
@@ -271,11 +264,10 @@ static gboolean on_loss(gpointer data)
 
 static void await_signals(struct fake_camera *camera)
 {
-    if (is_mode(camera, "gpu")) {
+    if (is_mode(camera, "gpu"))
         g_unix_signal_add(SIGUSR1, on_gpu_fault, camera);
-    } else {
+    else
         g_unix_signal_add(SIGUSR1, on_motion, camera);
-    }
     g_unix_signal_add(SIGUSR2, on_loss, camera);
 }
 
@@ -285,9 +277,8 @@ static int on_message(void *context, struct link_message *message)
     bool start = message->header.type == LINK_VIEW_START;
     size_t view = 0;
 
-    while (view + 1 < LINK_VIEWS_MAX && camera->head.views[view] != message->header.view) {
+    while (view + 1 < LINK_VIEWS_MAX && camera->head.views[view] != message->header.view)
         view++;
-    }
 
     if (start || message->header.type == LINK_VIEW_STOP) {
         pthread_mutex_lock(&camera->lock);
@@ -295,12 +286,10 @@ static int on_message(void *context, struct link_message *message)
         camera->began[view] = false;
         pthread_mutex_unlock(&camera->lock);
     }
-    if (start || message->header.type == LINK_KEY_FRAME) {
+    if (start || message->header.type == LINK_KEY_FRAME)
         force_key_frame(camera);
-    }
-    if (start) {
+    if (start)
         misbehave(camera);
-    }
     hear(camera, message);
     return 0;
 }
@@ -312,9 +301,8 @@ static gboolean on_readable(gint fd, GIOCondition condition, gpointer data)
     (void)fd;
     (void)condition;
     link_flush(camera->link);
-    if (link_receive(camera->link, on_message, camera) < 0) {
+    if (link_receive(camera->link, on_message, camera) < 0)
         g_main_loop_quit(camera->loop);
-    }
     return G_SOURCE_CONTINUE;
 }
 
@@ -330,9 +318,8 @@ static void wait_for_configuration(struct fake_camera *camera)
 
     while (camera->view_count == 0) {
         poll(&wanted, 1, -1);
-        if (link_receive(camera->link, on_configuration, camera) == -EPIPE) {
+        if (link_receive(camera->link, on_configuration, camera) == -EPIPE)
             exit(0);
-        }
     }
 }
 
@@ -345,12 +332,10 @@ static void introduce(struct fake_camera *camera)
         link_send_bytes(camera->link, LINK_FATAL, 0, sentence, strlen(sentence));
         exit(1);
     }
-    if (!is_mode(camera, "no-slates")) {
+    if (!is_mode(camera, "no-slates"))
         send_slates(camera);
-    }
-    if (is_mode(camera, "crash")) {
+    if (is_mode(camera, "crash"))
         abort();
-    }
     send_telemetry(camera);
 }
 
@@ -361,11 +346,10 @@ static void start_video(struct fake_camera *camera)
 
     camera->pipeline = make_pipeline("videotestsrc is-live=true pattern=ball", 60);
     sink = gst_bin_get_by_name(GST_BIN(camera->pipeline), "sink");
-    if (!is_mode(camera, "no-slates") && !is_mode(camera, "no-video")) {
+    if (!is_mode(camera, "no-slates") && !is_mode(camera, "no-video"))
         gst_app_sink_set_callbacks(GST_APP_SINK(sink), &callbacks, camera, NULL);
-    } else {
+    else
         gst_app_sink_set_drop(GST_APP_SINK(sink), TRUE);
-    }
     gst_object_unref(sink);
     gst_element_set_state(camera->pipeline, GST_STATE_PLAYING);
 }
@@ -375,14 +359,12 @@ int main(int argc, char **argv)
     const char *mode = getenv("FAKE_CAMERA");
     struct fake_camera camera = {.mode = mode ? mode : ""};
 
-    if (argc < 2 || strcmp(argv[1], "--link-fd=3") != 0) {
+    if (argc < 2 || strcmp(argv[1], "--link-fd=3") != 0)
         return 2;
-    }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     gst_init(NULL, NULL);
-    if (link_new(3, QUEUE_BYTES, &camera.link) < 0) {
+    if (link_new(3, QUEUE_BYTES, &camera.link) < 0)
         return 1;
-    }
     await_signals(&camera);
     wait_for_configuration(&camera);
     introduce(&camera);

@@ -44,17 +44,24 @@ __thread struct fake_cuda_thread fake_cuda_thread;
 static __thread struct block *block; // NULL: the thread is a block of its own
 
 // swapcontext() asks the kernel for the signal mask each time; the compiler's own jumps do not, and
-// no sanitizer takes them for a return. They have to be in functions of their own.
+// no sanitizer takes them for a return. They have to be in functions of their own, of which callers
+// assume nothing (noipa): GCC's -fipa-ra would keep values in registers that the fiber in between
+// has changed, and does on arm64. Clang has no such pass and no such attribute.
+#ifdef __clang__
+#define OPAQUE __attribute__((noinline))
+#else
+#define OPAQUE __attribute__((noipa))
+#endif
+
 static __attribute__((noinline, noreturn)) void jump(void **to)
 {
     __builtin_longjmp(to, 1);
 }
 
-static __attribute__((noinline)) void wait_here(struct fiber *fiber)
+static OPAQUE void wait_here(struct fiber *fiber)
 {
-    if (__builtin_setjmp(fiber->at) == 0) {
+    if (__builtin_setjmp(fiber->at) == 0)
         jump(block->scheduler);
-    }
 }
 
 static void run_fiber(void)
@@ -79,12 +86,11 @@ static void start(void)
     setcontext(&context);
 }
 
-static __attribute__((noinline)) void go_on(struct fiber *fiber)
+static OPAQUE void go_on(struct fiber *fiber)
 {
     if (__builtin_setjmp(block->scheduler) == 0) {
-        if (fiber->begun) {
+        if (fiber->begun)
             jump(fiber->at);
-        }
         fiber->begun = true;
         start();
     }
@@ -125,9 +131,8 @@ const uint64_t *fake_cuda_meet_warp(uint64_t value)
 
 void fake_cuda_meet_block(unsigned barrier, unsigned threads)
 {
-    if (block) {
+    if (block)
         meet(&block->barriers[barrier], threads ? threads : block->threads);
-    }
 }
 
 // Runs those threads of a warp that do not wait. False: all wait or are at their end.
@@ -138,9 +143,8 @@ static bool run_warp(uint32_t first)
     for (uint32_t i = first; i < first + WARP && i < block->threads; i++) {
         struct fiber *fiber = &block->fibers[i];
 
-        if (fiber->ended || (fiber->awaits && fiber->awaits->turn == fiber->turn)) {
+        if (fiber->ended || (fiber->awaits && fiber->awaits->turn == fiber->turn))
             continue;
-        }
         fiber->awaits = NULL;
         block->current = i;
         fake_cuda_thread.thread = (struct fake_cuda_size){i % fake_cuda_thread.block_size.x,
@@ -155,15 +159,13 @@ static void run_block(const char *name)
 {
     bool ran = true;
 
-    for (uint32_t i = 0; i < block->threads; i++) {
+    for (uint32_t i = 0; i < block->threads; i++)
         block->fibers[i].ended = false;
-    }
     while (ran) {
         ran = false;
         for (uint32_t i = 0; i < block->threads; i += WARP) {
-            while (run_warp(i)) {
+            while (run_warp(i))
                 ran = true;
-            }
         }
     }
     for (uint32_t i = 0; i < block->threads; i++) {
@@ -185,9 +187,8 @@ static struct block *block_take(void)
         taken = calloc(1, sizeof *taken);
         taken->stacks = mmap(NULL, STACKS_BYTES, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (taken->stacks == MAP_FAILED) {
+        if (taken->stacks == MAP_FAILED)
             abort();
-        }
     }
     return taken;
 }

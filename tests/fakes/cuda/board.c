@@ -70,9 +70,8 @@ static const struct board boards[] = {
 const struct board *board_find(const char *option)
 {
     for (size_t i = 0; i < sizeof boards / sizeof boards[0]; i++) {
-        if (strcmp(boards[i].option, option) == 0) {
+        if (strcmp(boards[i].option, option) == 0)
             return &boards[i];
-        }
     }
     return NULL;
 }

@@ -17,12 +17,10 @@ static int run(struct CUstream_st *stream, void *payload)
     uint8_t *to = memory_touch(stream, "a copy", copy->to, copy->size);
     const void *from = copy->host ? copy->host : copy->bytes;
 
-    if (copy->from) {
+    if (copy->from)
         from = memory_touch(stream, "a copy", copy->from, copy->size);
-    }
-    if (!to || !from) {
+    if (!to || !from)
         return RESULT_ILLEGAL_ADDRESS;
-    }
     memcpy(to, from, copy->size);
     return 0;
 }
@@ -46,13 +44,11 @@ static int queue(struct CUstream_st *stream, const struct copy *what, const void
     struct copy *copy = malloc(sizeof *copy + staged);
     int r;
 
-    if (!copy) {
+    if (!copy)
         return RESULT_OUT_OF_MEMORY;
-    }
     *copy = *what;
-    if (staged > 0) {
+    if (staged > 0)
         memcpy(copy->bytes, host, staged);
-    }
     r = stream_queue(stream, run, copy, sizeof *copy + staged, NULL);
     free(copy);
     return r;
@@ -64,9 +60,8 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, struct CUs
     struct CUstream_st *stream = r == 0 ? stream_find(handle) : NULL;
     struct copy copy = {.to = to, .host = is_known(from, bytes) ? from : NULL, .size = bytes};
 
-    if (r == 0 && (!stream || !from || !memory_at(to))) {
+    if (r == 0 && (!stream || !from || !memory_at(to)))
         r = RESULT_INVALID_VALUE;
-    }
     return call_end(r == 0 ? queue(stream, &copy, from) : r);
 }
 
@@ -76,9 +71,8 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, struct CUstre
     struct CUstream_st *stream = r == 0 ? stream_find(handle) : NULL;
     struct copy copy = {.to = to, .from = from, .size = bytes};
 
-    if (r == 0 && (!stream || !memory_at(from) || !memory_at(to))) {
+    if (r == 0 && (!stream || !memory_at(from) || !memory_at(to)))
         r = RESULT_INVALID_VALUE;
-    }
     return call_end(r == 0 ? queue(stream, &copy, NULL) : r);
 }
 
@@ -93,9 +87,8 @@ static int run_fill(struct CUstream_st *stream, void *payload)
     const struct fill *fill = payload;
     uint8_t *to = memory_touch(stream, "a fill", fill->address, fill->size);
 
-    if (!to) {
+    if (!to)
         return RESULT_ILLEGAL_ADDRESS;
-    }
     memset(to, fill->value, fill->size);
     return 0;
 }
@@ -106,9 +99,8 @@ int cuMemsetD8Async(uint64_t address, unsigned char value, size_t bytes, struct 
     struct CUstream_st *stream = r == 0 ? stream_find(handle) : NULL;
     struct fill fill = {address, value, bytes};
 
-    if (r == 0 && (!stream || !memory_at(address))) {
+    if (r == 0 && (!stream || !memory_at(address)))
         r = RESULT_INVALID_VALUE;
-    }
     return call_end(r == 0 ? stream_queue(stream, run_fill, &fill, sizeof fill, NULL) : r);
 }
 
@@ -118,11 +110,9 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
     int r = call_begin(CALL_cuMemcpyDtoH_v2);
     const struct memory *memory = memory_at(from);
 
-    if (r == 0 && (!to || !memory || bytes > memory->size - (from - memory->address))) {
+    if (r == 0 && (!to || !memory || bytes > memory->size - (from - memory->address)))
         r = RESULT_INVALID_VALUE;
-    }
-    if (r == 0) {
+    if (r == 0)
         memcpy(to, memory->bytes + (from - memory->address), bytes);
-    }
     return call_end(r);
 }

@@ -75,9 +75,8 @@ static void read_options(void)
 static void wait_if_told(enum call call, uint64_t nth)
 {
     device.waiting++;
-    while (device.options.wait.nth == nth && device.options.wait.call == call) {
+    while (device.options.wait.nth == nth && device.options.wait.call == call)
         pthread_cond_wait(&device.changed, &device.lock);
-    }
     device.waiting--;
 }
 
@@ -94,15 +93,12 @@ int call_begin(enum call call)
     wait_if_told(call, device.calls[call]);
     told = told_to_fail(call, again);
     was_told = told != 0;
-    if (told != 0) {
+    if (told != 0)
         return told;
-    }
-    if (needs_init(call) && !device.initialized) {
+    if (needs_init(call) && !device.initialized)
         return RESULT_NOT_INITIALIZED;
-    }
-    if (needs_context(call) && (!current || device.retained == 0)) {
+    if (needs_context(call) && (!current || device.retained == 0))
         return RESULT_INVALID_CONTEXT;
-    }
     return needs_context(call) ? device.lost : 0;
 }
 
@@ -119,18 +115,16 @@ int call_end(int result)
 
 void device_wait_idle(void)
 {
-    while (device.lost == 0 && !streams_are_idle()) {
+    while (device.lost == 0 && !streams_are_idle())
         pthread_cond_wait(&device.changed, &device.lock);
-    }
 }
 
 int cuInit(unsigned flags)
 {
     int r = call_begin(CALL_cuInit);
 
-    if (r == 0 && flags != 0) {
+    if (r == 0 && flags != 0)
         r = RESULT_INVALID_VALUE;
-    }
     if (r == 0) {
         memory_guard();
         device.initialized = true;
@@ -142,9 +136,8 @@ int cuDriverGetVersion(int *version)
 {
     int r = call_begin(CALL_cuDriverGetVersion);
 
-    if (r == 0) {
+    if (r == 0)
         *version = device.options.driver_version;
-    }
     return call_end(r);
 }
 
@@ -152,12 +145,10 @@ int cuDeviceGet(int *number, int ordinal)
 {
     int r = call_begin(CALL_cuDeviceGet);
 
-    if (r == 0 && ordinal != 0) {
+    if (r == 0 && ordinal != 0)
         r = RESULT_INVALID_DEVICE;
-    }
-    if (r == 0) {
+    if (r == 0)
         *number = 0;
-    }
     return call_end(r);
 }
 
@@ -165,12 +156,10 @@ int cuDeviceGetName(char *name, int size, int number)
 {
     int r = call_begin(CALL_cuDeviceGetName);
 
-    if (r == 0 && (number != 0 || size < 1)) {
+    if (r == 0 && (number != 0 || size < 1))
         r = RESULT_INVALID_VALUE;
-    }
-    if (r == 0) {
+    if (r == 0)
         snprintf(name, (size_t)size, "%s", device.options.board->name);
-    }
     return call_end(r);
 }
 
@@ -179,12 +168,10 @@ int cuDeviceGetAttribute(int *value, int attribute, int number)
     int r = call_begin(CALL_cuDeviceGetAttribute);
     int found = board_attribute(device.options.board, attribute);
 
-    if (r == 0 && (number != 0 || found < 0)) {
+    if (r == 0 && (number != 0 || found < 0))
         r = RESULT_INVALID_VALUE;
-    }
-    if (r == 0) {
+    if (r == 0)
         *value = found;
-    }
     return call_end(r);
 }
 
@@ -192,9 +179,8 @@ int cuDevicePrimaryCtxRetain(struct CUctx_st **ret_context, int number)
 {
     int r = call_begin(CALL_cuDevicePrimaryCtxRetain);
 
-    if (r == 0 && number != 0) {
+    if (r == 0 && number != 0)
         r = RESULT_INVALID_DEVICE;
-    }
     if (r == 0) {
         device.retained++;
         *ret_context = (struct CUctx_st *)&context;
@@ -211,9 +197,8 @@ int cuDevicePrimaryCtxRelease_v2(int number)
     } else if (r == 0 || call_was_told()) {
         device_wait_idle();
         device.retained--;
-        if (device.retained == 0) {
+        if (device.retained == 0)
             streams_end_usual();
-        }
     }
     return call_end(r);
 }
@@ -222,9 +207,8 @@ int cuCtxSetCurrent(struct CUctx_st *wanted)
 {
     int r = call_begin(CALL_cuCtxSetCurrent);
 
-    if (r == 0 && wanted && (wanted != (struct CUctx_st *)&context || device.retained == 0)) {
+    if (r == 0 && wanted && (wanted != (struct CUctx_st *)&context || device.retained == 0))
         r = RESULT_INVALID_CONTEXT;
-    }
     if (r == 0) {
         current = wanted;
         r = wanted ? device.lost : 0;
@@ -237,9 +221,8 @@ unsigned fake_cuda_leaks(void)
     unsigned leaks;
 
     pthread_mutex_lock(&device.lock);
-    if (device.retained > 0) {
+    if (device.retained > 0)
         fprintf(stderr, "fake_cuda: leaked: the context, retained %u times\n", device.retained);
-    }
     leaks = device.retained + memory_leaks() + images_leaks() + modules_leaks() + streams_leaks() +
             graphs_leaks();
     pthread_mutex_unlock(&device.lock);
@@ -296,23 +279,19 @@ static void write_report(void)
 {
     FILE *file = fopen(device.options.report, "ae");
 
-    if (!file) {
+    if (!file)
         return;
-    }
     fprintf(file, "calls=%llu", (unsigned long long)device.total);
-    for (enum call call = 0; call < CALL_COUNT; call++) {
+    for (enum call call = 0; call < CALL_COUNT; call++)
         fprintf(file, " %s=%llu", options_call_name(call), (unsigned long long)device.calls[call]);
-    }
     fputc('\n', file);
     fclose(file);
 }
 
 static __attribute__((destructor)) void tell_at_exit(void)
 {
-    if (device.options.report[0]) {
+    if (device.options.report[0])
         write_report();
-    }
-    if (device.lost == 0 && streams_are_idle()) {
+    if (device.lost == 0 && streams_are_idle())
         fake_cuda_leaks();
-    }
 }

@@ -18,9 +18,8 @@ static struct CUevent_st **find(const struct CUevent_st *handle)
 {
     struct CUevent_st **at = &events;
 
-    while (*at && *at != handle) {
+    while (*at && *at != handle)
         at = &(*at)->next;
-    }
     return *at ? at : NULL;
 }
 
@@ -98,9 +97,8 @@ int cuEventRecord(struct CUevent_st *event, struct CUstream_st *handle)
     int r = call_begin(CALL_cuEventRecord);
     struct CUstream_st *stream = r == 0 ? stream_find(handle) : NULL;
 
-    if (r == 0 && (!stream || !find(event))) {
+    if (r == 0 && (!stream || !find(event)))
         r = RESULT_INVALID_HANDLE;
-    }
     if (r == 0) {
         r = stream_queue(stream, reach, &event, sizeof event, NULL);
         event->recorded += r == 0;
@@ -127,9 +125,8 @@ static int await(struct CUstream_st *stream, void *payload)
 
     (void)stream;
     pthread_mutex_lock(&device.lock);
-    while ((at = find(awaited->event)) && (*at)->reached < awaited->recorded && device.lost == 0) {
+    while ((at = find(awaited->event)) && (*at)->reached < awaited->recorded && device.lost == 0)
         pthread_cond_wait(&device.changed, &device.lock);
-    }
     pthread_mutex_unlock(&device.lock);
     return 0;
 }
@@ -139,9 +136,8 @@ int cuStreamWaitEvent(struct CUstream_st *handle, struct CUevent_st *event, unsi
     int r = call_begin(CALL_cuStreamWaitEvent);
     struct CUstream_st *stream = r == 0 ? stream_find(handle) : NULL;
 
-    if (r == 0 && (!stream || !find(event) || flags != 0)) {
+    if (r == 0 && (!stream || !find(event) || flags != 0))
         r = RESULT_INVALID_HANDLE;
-    }
     if (r == 0) {
         const struct awaited awaited = {event, event->recorded};
 
@@ -154,19 +150,17 @@ int cuEventQuery(struct CUevent_st *event)
 {
     int r = call_begin(CALL_cuEventQuery);
 
-    if (r == 0 && !find(event)) {
+    if (r == 0 && !find(event))
         r = RESULT_INVALID_HANDLE;
-    }
     // A real GPU is done in time, however busy the machine's CPUs are.
     while (r == 0 && !is_reached(event) && !event->stream->told) {
         pthread_cond_wait(&device.changed, &device.lock);
         r = device.lost;
     }
-    if (r == 0 && !is_reached(event)) {
+    if (r == 0 && !is_reached(event))
         r = RESULT_NOT_READY;
-    } else if (r == 0 && event->stream) {
+    else if (r == 0 && event->stream)
         stream_note_seen(event->stream, event->position);
-    }
     return call_end(r);
 }
 
@@ -190,12 +184,11 @@ int cuEventElapsedTime(float *milliseconds, struct CUevent_st *start, struct CUe
 {
     int r = call_begin(CALL_cuEventElapsedTime);
 
-    if (r == 0 && (!find(start) || !find(end) || start->recorded == 0 || end->recorded == 0)) {
+    if (r == 0 && (!find(start) || !find(end) || start->recorded == 0 || end->recorded == 0))
         r = RESULT_INVALID_HANDLE;
-    } else if (r == 0 && (start->reached < start->recorded || end->reached < end->recorded)) {
+    else if (r == 0 && (start->reached < start->recorded || end->reached < end->recorded))
         r = RESULT_NOT_READY;
-    } else if (r == 0) {
+    else if (r == 0)
         *milliseconds = (float)(end->time_ns - start->time_ns) / (float)NS_PER_MS;
-    }
     return call_end(r);
 }

@@ -36,9 +36,8 @@ static struct CUgraph_st **find_graph(const struct CUgraph_st *graph)
 {
     struct CUgraph_st **at = &graphs;
 
-    while (*at && *at != graph) {
+    while (*at && *at != graph)
         at = &(*at)->next;
-    }
     return *at ? at : NULL;
 }
 
@@ -46,9 +45,8 @@ static struct CUgraphExec_st **find_exec(const struct CUgraphExec_st *exec)
 {
     struct CUgraphExec_st **at = &execs;
 
-    while (*at && *at != exec) {
+    while (*at && *at != exec)
         at = &(*at)->next;
-    }
     return *at ? at : NULL;
 }
 
@@ -126,9 +124,8 @@ static int fill_node(struct CUgraphNode_st *node, const struct cuda_kernel_node 
                 : module_prepare(kernel->function, &filled.geometry, kernel->parameters,
                                  filled.parameters);
 
-    if (r == 0) {
+    if (r == 0)
         *node = filled;
-    }
     return r;
 }
 
@@ -144,9 +141,8 @@ int cuGraphAddKernelNode(struct CUgraphNode_st **ret_node, struct CUgraph_st *gr
         r = RESULT_INVALID_VALUE;
     }
     r = r == 0 ? fill_node(&graph->nodes[graph->count], kernel) : r;
-    if (r == 0) {
+    if (r == 0)
         *ret_node = &graph->nodes[graph->count++];
-    }
     return call_end(r);
 }
 
@@ -190,9 +186,8 @@ int cuGraphLaunch(struct CUgraphExec_st *exec, struct CUstream_st *handle)
     int r = call_begin(CALL_cuGraphLaunch);
     struct CUstream_st *stream = r == 0 ? stream_find(handle) : NULL;
 
-    if (r == 0 && (!stream || !find_exec(exec))) {
+    if (r == 0 && (!stream || !find_exec(exec)))
         r = RESULT_INVALID_HANDLE;
-    }
     for (unsigned i = 0; r == 0 && i < exec->count; i++) {
         const struct CUgraphNode_st *node = &exec->nodes[i];
 

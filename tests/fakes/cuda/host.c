@@ -8,9 +8,8 @@
 static struct memory *find_host(enum memory_kind kind, const void *address)
 {
     for (struct memory *m = memory_blocks; m < memory_blocks + MEMORY_BLOCKS_MAX; m++) {
-        if (m->kind == kind && m->cpu == address) {
+        if (m->kind == kind && m->cpu == address)
             return m;
-        }
     }
     return NULL;
 }
@@ -31,13 +30,11 @@ static uint8_t *view_pages(uint8_t *from, size_t size)
     void *view = mremap(from, 0, size, MREMAP_MAYMOVE);
     int fd;
 
-    if (view != MAP_FAILED) {
+    if (view != MAP_FAILED)
         return view;
-    }
     fd = memfd_create("registered", MFD_CLOEXEC);
-    if (fd >= 0 && ftruncate(fd, (off_t)size) == 0) {
+    if (fd >= 0 && ftruncate(fd, (off_t)size) == 0)
         view = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    }
     if (view != MAP_FAILED) {
         void *moved;
 
@@ -48,9 +45,8 @@ static uint8_t *view_pages(uint8_t *from, size_t size)
             view = MAP_FAILED;
         }
     }
-    if (fd >= 0) {
+    if (fd >= 0)
         close(fd);
-    }
     return view == MAP_FAILED ? NULL : view;
 }
 
@@ -77,9 +73,8 @@ int cuMemFreeHost(void *memory)
 static bool overlaps_host(const uint8_t *from, size_t bytes)
 {
     for (const struct memory *m = memory_blocks; m < memory_blocks + MEMORY_BLOCKS_MAX; m++) {
-        if (m->kind != MEMORY_NONE && m->cpu && from < m->cpu + m->size && m->cpu < from + bytes) {
+        if (m->kind != MEMORY_NONE && m->cpu && from < m->cpu + m->size && m->cpu < from + bytes)
             return true;
-        }
     }
     return false;
 }
@@ -96,19 +91,15 @@ static int register_memory(uint8_t *from, size_t size, unsigned flags)
                             .mapped_bytes = memory_pages(size + offset),
                             .device_mapped = flags & CUDA_HOST_DEVICEMAP};
 
-    if (size == 0 || !is_mapped(from, size)) {
+    if (size == 0 || !is_mapped(from, size))
         return RESULT_INVALID_VALUE;
-    }
-    if (overlaps_host(from, size)) {
+    if (overlaps_host(from, size))
         return RESULT_ALREADY_REGISTERED;
-    }
-    if (device.options.board->own_address) {
+    if (device.options.board->own_address)
         memory.address = (uintptr_t)memory_map(memory.mapped_bytes, PROT_NONE) + offset;
-    }
     memory.bytes = view_pages(from - offset, memory.mapped_bytes);
-    if (!slot || memory.address == offset || !memory.bytes) {
+    if (!slot || memory.address == offset || !memory.bytes)
         return RESULT_OUT_OF_MEMORY;
-    }
     memory.bytes += offset;
     *slot = memory;
     return 0;
@@ -126,9 +117,8 @@ int cuMemHostUnregister(void *address)
     int r = call_begin(CALL_cuMemHostUnregister);
     struct memory *memory = find_host(MEMORY_REGISTERED, address);
 
-    if (memory && !is_mapped(memory->cpu, memory->size)) {
+    if (memory && !is_mapped(memory->cpu, memory->size))
         fprintf(stderr, "fake_cuda: registered memory was unmapped before it was unregistered\n");
-    }
     return call_end(memory_release(r, memory, RESULT_NOT_REGISTERED));
 }
 

@@ -19,9 +19,8 @@ static struct CUgraphicsResource_st **find(const struct CUgraphicsResource_st *r
 {
     struct CUgraphicsResource_st **at = &resources;
 
-    while (*at && *at != resource) {
+    while (*at && *at != resource)
         at = &(*at)->next;
-    }
     return *at ? at : NULL;
 }
 
@@ -33,9 +32,8 @@ static struct memory *map_plane(const struct fake_image *image, unsigned plane)
                        (off_t)image->offset[plane]);
     void *address = memory_map(size, PROT_NONE);
 
-    if (!slot || bytes == MAP_FAILED || !address) {
+    if (!slot || bytes == MAP_FAILED || !address)
         return NULL;
-    }
     *slot = (struct memory){.kind = MEMORY_SURFACE,
                             .address = (uintptr_t)address,
                             .bytes = bytes,
@@ -52,17 +50,14 @@ int cuGraphicsEGLRegisterImage(struct CUgraphicsResource_st **ret_resource, void
     struct fake_image *image = egl_image;
     struct CUgraphicsResource_st *resource;
 
-    if (r == 0 && (flags != 0 || !image || image->magic != FAKE_IMAGE_MAGIC)) {
+    if (r == 0 && (flags != 0 || !image || image->magic != FAKE_IMAGE_MAGIC))
         r = RESULT_INVALID_VALUE;
-    }
     resource = r == 0 ? calloc(1, sizeof *resource) : NULL;
-    if (!resource) {
+    if (!resource)
         return call_end(r ? r : RESULT_OUT_OF_MEMORY);
-    }
     resource->image = image;
-    for (unsigned i = 0; i < image->plane_count; i++) {
+    for (unsigned i = 0; i < image->plane_count; i++)
         resource->planes[i] = map_plane(image, i);
-    }
     image->registered++;
     resource->next = resources;
     resources = resource;
@@ -76,9 +71,8 @@ int cuGraphicsResourceGetMappedEglFrame(struct cuda_egl_frame *ret_frame,
 {
     int r = call_begin(CALL_cuGraphicsResourceGetMappedEglFrame);
 
-    if (r == 0 && (!find(resource) || index != 0 || level != 0)) {
+    if (r == 0 && (!find(resource) || index != 0 || level != 0))
         r = RESULT_INVALID_HANDLE;
-    }
     if (r == 0) {
         const struct fake_image *image = resource->image;
         struct cuda_egl_frame frame = {.width = image->width,
@@ -89,9 +83,8 @@ int cuGraphicsResourceGetMappedEglFrame(struct cuda_egl_frame *ret_frame,
                                        .channels = 1,
                                        .type = image->blocks ? CUDA_EGL_ARRAY : CUDA_EGL_PITCH};
 
-        for (unsigned i = 0; i < image->plane_count; i++) {
+        for (unsigned i = 0; i < image->plane_count; i++)
             frame.planes[i] = (void *)(uintptr_t)resource->planes[i]->address;
-        }
         *ret_frame = frame;
     }
     return call_end(r);
@@ -111,15 +104,12 @@ int cuGraphicsUnregisterResource(struct CUgraphicsResource_st *resource)
     int r = call_begin(CALL_cuGraphicsUnregisterResource);
     struct CUgraphicsResource_st **at = find(resource);
 
-    if (r != 0 && !call_was_told()) {
+    if (r != 0 && !call_was_told())
         return call_end(r);
-    }
-    if (!at) {
+    if (!at)
         return call_end(RESULT_INVALID_HANDLE);
-    }
-    for (unsigned i = 0; i < resource->image->plane_count; i++) {
+    for (unsigned i = 0; i < resource->image->plane_count; i++)
         memory_release(0, resource->planes[i], RESULT_INVALID_VALUE);
-    }
     end_resource(at);
     return call_end(r);
 }

@@ -4,6 +4,7 @@
 // and its device address becomes the CPU's.
 #include "kernels/canny/canny_cuda.h"
 #include "kernels/canny/hysteresis_cuda.h"
+#include "kernels/cells/cells_cuda.h"
 #include "kernels/convert/convert_cuda.h"
 #include "kernels/demosaic/demosaic_cuda.h"
 #include "kernels/direction/direction_cuda.h"
@@ -87,6 +88,16 @@ static bool place_canny(const struct launch *launch, struct canny_cuda *p)
             place(launch, &p->found, 0, sizeof(struct levels_cuda_limits), 1));
 }
 
+static bool place_cells(const struct launch *launch, struct cells_cuda *p)
+{
+    struct gpu_job *job = &p->job;
+    uint32_t rows = (job->height + p->side - 1) / p->side;
+
+    return place(launch, &job->input[0], job->input_stride[0],
+                 job->width * pixel_bytes(launch->name), job->height) &&
+           place(launch, &job->output[0], job->output_stride[0], p->columns, rows);
+}
+
 // The planes of a format by its name in lower case, up to '_' or the end.
 static bool place_picture(const struct launch *launch, const char *name, uint64_t *addresses,
                           const uint32_t *strides, uint32_t width, uint32_t height)
@@ -96,9 +107,8 @@ static bool place_picture(const struct launch *launch, const char *name, uint64_
     bool legal = true;
 
     snprintf(upper, sizeof upper, "%.*s", (int)strcspn(name, "_"), name);
-    for (char *at = upper; *at; at++) {
+    for (char *at = upper; *at; at++)
         *at = (char)toupper(*at);
-    }
     frame_layout_init(&layout, pixel_format_by_name(upper), width, height, 1);
     for (unsigned i = 0; i < layout.format->plane_count; i++) {
         legal = place(launch, &addresses[i], strides[i], layout.planes[i].width_bytes,
@@ -251,7 +261,7 @@ static void begin_thread(const struct launch *launch, uint32_t x, uint32_t y)
     };
 }
 
-// What runs a kernel whose parameters are a struct <kind>_cuda.
+// Defines run_KERNEL(), which runs a kernel whose parameters are a struct <kind>_cuda.
 #define KERNEL(kernel, kind)                                                                       \
     void kernel(struct kind##_cuda p);                                                             \
     static int run_##kernel(const struct launch *launch)                                           \
@@ -304,9 +314,8 @@ const struct kernel_kind *kernel_cu_find(const char *name)
     };
 
     for (size_t i = 0; i < ARRAY_LENGTH(kernels); i++) {
-        if (strcmp(kernels[i].name, name) == 0) {
+        if (strcmp(kernels[i].name, name) == 0)
             return &kernels[i].kind;
-        }
     }
     return NULL;
 }

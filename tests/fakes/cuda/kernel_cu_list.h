@@ -7,6 +7,7 @@
     KERNEL(name##_l1_full, gradient)                                                               \
     KERNEL(name##_l1_limited, gradient)
 #define LAYOUT(layout)                                                                             \
+    BLOCK_KERNEL(cells_##layout, cells)                                                            \
     KERNEL(canny_##layout, canny)                                                                  \
     KERNEL(direction_##layout##_nv12, direction)                                                   \
     KERNEL(direction_##layout##_rgb3, direction)                                                   \

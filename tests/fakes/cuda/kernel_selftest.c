@@ -12,9 +12,8 @@ static void run_sum(const uint32_t *sizes, const void *input, void *output)
 
     (void)input;
     for (uint32_t i = 0; i < sizes[0]; i++) {
-        for (uint32_t j = 0; j < sizes[0]; j++) {
+        for (uint32_t j = 0; j < sizes[0]; j++)
             sum += (uint64_t)i * j;
-        }
     }
     *(uint64_t *)output += sum;
 }
@@ -55,9 +54,8 @@ static void run_matrix(const uint32_t *sizes, const void *input, void *output)
         for (size_t x = 0; x < sizes[2]; x++) {
             float sum = 0;
 
-            for (size_t k = 0; k < sizes[1]; k++) {
+            for (size_t k = 0; k < sizes[1]; k++)
                 sum += a[y * sizes[1] + k] * b[k * sizes[2] + x];
-            }
             c[y * sizes[2] + x] = sum;
         }
     }
@@ -68,9 +66,8 @@ static void run_vector(const uint32_t *sizes, const void *input, void *output)
     const float *x = input, *y = x + sizes[0];
     float *z = output;
 
-    for (uint32_t i = 0; i < sizes[0]; i++) {
+    for (uint32_t i = 0; i < sizes[0]; i++)
         z[i] = sqrtf(fabsf(2 * (x[i] - y[i]) / (x[i] + y[i])));
-    }
 }
 
 static void run_gray(const uint32_t *sizes, const void *input, void *output)
@@ -106,9 +103,8 @@ static int run(const struct launch *launch)
     void *input = NULL;
     uint8_t *output;
 
-    while (strcmp(program->name, launch->name) != 0) {
+    while (strcmp(program->name, launch->name) != 0)
         program++;
-    }
     if (program->run == run_matrix) {
         width = sizes[2];
         height = sizes[0];
@@ -116,13 +112,11 @@ static int run(const struct launch *launch)
     } else if (program->total) {
         width = 1;
     }
-    if (program->input_bytes > 0) {
+    if (program->input_bytes > 0)
         input = kernel_touch_rows(launch, p->input, 0, inputs * program->input_bytes, 1);
-    }
     output = kernel_touch_rows(launch, p->output, 0, width * height * program->output_bytes, 1);
-    if (!output || (program->input_bytes > 0 && !input)) {
+    if (!output || (program->input_bytes > 0 && !input))
         return RESULT_ILLEGAL_ADDRESS;
-    }
     if (launch->threads_x < width || launch->threads_y < height) {
         return 0; // which is a wrong result
     }

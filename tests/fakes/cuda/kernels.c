@@ -21,12 +21,10 @@ static int run_probe(const struct launch *launch)
     const uint32_t *input = kernel_touch_rows(launch, p->input, 0, count * sizeof *input, 1);
     uint32_t *output = kernel_touch_rows(launch, p->output, 0, count * sizeof *output, 1);
 
-    if (!input || !output) {
+    if (!input || !output)
         return RESULT_ILLEGAL_ADDRESS;
-    }
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         output[i] = ~input[i];
-    }
     return 0;
 }
 
@@ -39,9 +37,8 @@ const struct kernel_kind *kernel_find(const char *name)
 
     for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
         for (const char *const *known = kinds[i]->names; *known; known++) {
-            if (strcmp(*known, name) == 0) {
+            if (strcmp(*known, name) == 0)
                 return kinds[i];
-            }
         }
     }
     return kernel_cu_find(name);

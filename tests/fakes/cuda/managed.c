@@ -19,9 +19,8 @@ static struct sigaction before; // what was done about SIGSEGV
 
 static bool cpu_may_touch(const struct memory *memory)
 {
-    if (device.options.board->concurrent_managed_access || device.lost != 0) {
+    if (device.options.board->concurrent_managed_access || device.lost != 0)
         return true;
-    }
     switch (memory->asked.attached) {
     case CUDA_ATTACH_HOST: // once that has happened
         return !memory->asked_in || memory->asked_in->seen >= memory->asked_at;
@@ -46,12 +45,10 @@ const char *memory_forbidden(const struct memory *memory, const struct CUstream_
 {
     const struct memory_owner *owner = &memory->applied;
 
-    if (device.options.board->concurrent_managed_access || owner->attached == CUDA_ATTACH_GLOBAL) {
+    if (device.options.board->concurrent_managed_access || owner->attached == CUDA_ATTACH_GLOBAL)
         return NULL;
-    }
-    if (owner->attached == CUDA_ATTACH_HOST) {
+    if (owner->attached == CUDA_ATTACH_HOST)
         return "attached to the host";
-    }
     return owner->stream == stream ? NULL : "attached to another stream";
 }
 
@@ -75,15 +72,12 @@ static const char *closed_kind_at(const void *address)
     uint64_t at = (uintptr_t)address;
 
     for (const struct memory *m = memory_blocks; m < memory_blocks + MEMORY_BLOCKS_MAX; m++) {
-        if (m->kind == MEMORY_MANAGED && m->closed && at - m->address < m->mapped_bytes) {
+        if (m->kind == MEMORY_MANAGED && m->closed && at - m->address < m->mapped_bytes)
             return "managed";
-        }
-        if (m->kind == MEMORY_DEVICE && at - m->address < m->mapped_bytes) {
+        if (m->kind == MEMORY_DEVICE && at - m->address < m->mapped_bytes)
             return "device";
-        }
-        if (m->kind == MEMORY_SURFACE && at - m->address < m->mapped_bytes) {
+        if (m->kind == MEMORY_SURFACE && at - m->address < m->mapped_bytes)
             return "the device's address of a surface's";
-        }
         if (m->kind == MEMORY_REGISTERED && m->cpu != (void *)(uintptr_t)m->address &&
             at - m->address < m->mapped_bytes) {
             return "the device's address of registered";
@@ -109,9 +103,8 @@ static void handle(int number, siginfo_t *info, void *context)
                       "fake_cuda: CPU touched %s memory at %p while kernel %s"
                       " runs\n",
                       kind, info->si_addr, streams_kernel());
-    if (write(STDERR_FILENO, line, (size_t)length) < 0) {
+    if (write(STDERR_FILENO, line, (size_t)length) < 0)
         _exit(EXIT_FAILURE);
-    }
     abort();
 }
 
@@ -120,9 +113,8 @@ void memory_guard(void)
     struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO}, old;
 
     sigaction(SIGSEGV, &action, &old);
-    if (old.sa_sigaction != handle) {
+    if (old.sa_sigaction != handle)
         before = old;
-    }
 }
 
 static int apply(struct CUstream_st *stream, void *payload)

@@ -30,15 +30,12 @@ static bool map_twice(struct memory *memory)
     int fd = memfd_create("managed", MFD_CLOEXEC);
     void *views[2] = {MAP_FAILED, MAP_FAILED};
 
-    for (int i = 0; i < 2 && fd >= 0 && ftruncate(fd, (off_t)memory->mapped_bytes) == 0; i++) {
+    for (int i = 0; i < 2 && fd >= 0 && ftruncate(fd, (off_t)memory->mapped_bytes) == 0; i++)
         views[i] = mmap(NULL, memory->mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    }
-    if (fd >= 0) {
+    if (fd >= 0)
         close(fd);
-    }
-    if (views[0] == MAP_FAILED || views[1] == MAP_FAILED) {
+    if (views[0] == MAP_FAILED || views[1] == MAP_FAILED)
         return false;
-    }
     memory->cpu = views[0];
     memory->bytes = views[1];
     memory->address = (uintptr_t)views[0];
@@ -69,24 +66,20 @@ static bool map_block(struct memory *memory)
 // Of registered memory the CPU's view is not ours.
 static void unmap_block(const struct memory *memory)
 {
-    if (memory->address != (uintptr_t)memory->cpu) {
+    if (memory->address != (uintptr_t)memory->cpu)
         munmap((void *)(uintptr_t)(memory->address - memory->offset), memory->mapped_bytes);
-    }
-    if (memory->bytes != memory->cpu) {
+    if (memory->bytes != memory->cpu)
         munmap(memory->bytes - memory->offset, memory->mapped_bytes);
-    }
-    if (memory->kind != MEMORY_REGISTERED && memory->cpu) {
+    if (memory->kind != MEMORY_REGISTERED && memory->cpu)
         munmap(memory->cpu, memory->mapped_bytes);
-    }
 }
 
 struct memory *memory_find_free(void)
 {
     struct memory *memory = memory_blocks;
 
-    while (memory < memory_blocks + MEMORY_BLOCKS_MAX && memory->kind != MEMORY_NONE) {
+    while (memory < memory_blocks + MEMORY_BLOCKS_MAX && memory->kind != MEMORY_NONE)
         memory++;
-    }
     return memory < memory_blocks + MEMORY_BLOCKS_MAX ? memory : NULL;
 }
 
@@ -108,9 +101,8 @@ int memory_allocate(enum memory_kind kind, size_t size, struct memory **ret_memo
     struct memory memory = {.kind = kind, .size = size, .mapped_bytes = memory_pages(size)};
     struct memory *slot = memory_find_free();
 
-    if (size == 0) {
+    if (size == 0)
         return RESULT_INVALID_VALUE;
-    }
     if (!slot || memory.mapped_bytes > device.options.memory_bytes - used_bytes() ||
         !map_block(&memory)) {
         return RESULT_OUT_OF_MEMORY;
@@ -123,9 +115,8 @@ int memory_allocate(enum memory_kind kind, size_t size, struct memory **ret_memo
 struct memory *memory_at(uint64_t address)
 {
     for (struct memory *m = memory_blocks; m < memory_blocks + MEMORY_BLOCKS_MAX; m++) {
-        if (m->kind != MEMORY_NONE && address >= m->address && address - m->address < m->size) {
+        if (m->kind != MEMORY_NONE && address >= m->address && address - m->address < m->size)
             return m;
-        }
     }
     return NULL;
 }
@@ -133,15 +124,12 @@ struct memory *memory_at(uint64_t address)
 static const char *why_not(const struct CUstream_st *stream, const struct memory *memory,
                            uint64_t address, size_t size)
 {
-    if (!memory) {
+    if (!memory)
         return "no memory of the device's";
-    }
-    if (size > memory->size - (address - memory->address)) {
+    if (size > memory->size - (address - memory->address))
         return "beyond the end of a block";
-    }
-    if (memory->kind == MEMORY_MANAGED) {
+    if (memory->kind == MEMORY_MANAGED)
         return memory_forbidden(memory, stream);
-    }
     return memory->kind != MEMORY_DEVICE && !memory->device_mapped ? "not mapped for the device"
                                                                    : NULL;
 }
@@ -192,12 +180,10 @@ void memory_forget(void)
 
 int memory_release(int r, struct memory *memory, int otherwise)
 {
-    if (r != 0 && !call_was_told()) {
+    if (r != 0 && !call_was_told())
         return r;
-    }
-    if (!memory) {
+    if (!memory)
         return otherwise;
-    }
     device_wait_idle();
     unmap_block(memory);
     *memory = (struct memory){0};
@@ -210,9 +196,8 @@ int cuMemAlloc_v2(uint64_t *address, size_t bytes)
     struct memory *memory;
 
     r = r == 0 ? memory_allocate(MEMORY_DEVICE, bytes, &memory) : r;
-    if (r == 0) {
+    if (r == 0)
         *address = memory->address;
-    }
     return call_end(r);
 }
 
@@ -221,9 +206,8 @@ int cuMemAllocManaged(uint64_t *address, size_t bytes, unsigned flags)
     int r = call_begin(CALL_cuMemAllocManaged);
     struct memory *memory;
 
-    if (r == 0 && flags != CUDA_ATTACH_GLOBAL && flags != CUDA_ATTACH_HOST) {
+    if (r == 0 && flags != CUDA_ATTACH_GLOBAL && flags != CUDA_ATTACH_HOST)
         r = RESULT_INVALID_VALUE;
-    }
     r = r == 0 ? memory_allocate(MEMORY_MANAGED, bytes, &memory) : r;
     if (r == 0) {
         memory->asked.attached = memory->applied.attached = flags;

@@ -24,7 +24,7 @@ enum memory_kind {
     MEMORY_SURFACE,
 };
 
-// Who a managed block belongs to: CUDA_ATTACH_*, and the stream when it is a single one.
+// The owner of a managed block: CUDA_ATTACH_*, and the stream when it is a single one.
 struct memory_owner {
     unsigned attached;
     struct CUstream_st *stream;
@@ -78,5 +78,5 @@ void memory_protect(void);
 void memory_forget_stream(const struct CUstream_st *stream);
 // From now on a touch of closed memory is told, and ends the process.
 void memory_guard(void);
-// What keeps a kernel in `stream` from managed memory; NULL: nothing.
+// The reason why a kernel in `stream` must not touch managed memory; NULL: it may.
 const char *memory_forbidden(const struct memory *memory, const struct CUstream_st *stream);

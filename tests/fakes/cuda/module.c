@@ -26,9 +26,8 @@ static struct CUmod_st **find_module(const struct CUmod_st *module)
 {
     struct CUmod_st **at = &modules;
 
-    while (*at && *at != module) {
+    while (*at && *at != module)
         at = &(*at)->next;
-    }
     return *at ? at : NULL;
 }
 
@@ -70,16 +69,13 @@ int cuModuleLoadData(struct CUmod_st **ret_module, const void *image)
     int r = call_begin(CALL_cuModuleLoadData);
     struct CUmod_st *module;
 
-    if (r == 0 && (!image || *(const char *)image == '\0')) {
+    if (r == 0 && (!image || *(const char *)image == '\0'))
         r = RESULT_INVALID_IMAGE;
-    }
-    if (r != 0) {
+    if (r != 0)
         return call_end(r);
-    }
     module = calloc(1, sizeof *module);
-    if (!module) {
+    if (!module)
         return call_end(RESULT_OUT_OF_MEMORY);
-    }
     module->next = modules;
     modules = module;
     *ret_module = module;
@@ -111,9 +107,8 @@ static int find_function(struct CUmod_st *module, const char *name, struct CUfun
             return 0;
         }
     }
-    if (!kind || module->count == FUNCTIONS_MAX) {
+    if (!kind || module->count == FUNCTIONS_MAX)
         return RESULT_NOT_FOUND;
-    }
     *ret_function = &module->functions[module->count++];
     (*ret_function)->kind = kind;
     snprintf((*ret_function)->name, sizeof(*ret_function)->name, "%s", name);
@@ -124,9 +119,8 @@ int cuModuleGetFunction(struct CUfunc_st **function, struct CUmod_st *module, co
 {
     int r = call_begin(CALL_cuModuleGetFunction);
 
-    if (r == 0 && !find_module(module)) {
+    if (r == 0 && !find_module(module))
         r = RESULT_INVALID_HANDLE;
-    }
     return call_end(r == 0 ? find_function(module, name, function) : r);
 }
 
@@ -140,9 +134,8 @@ static int registers_of(const struct CUfunc_st *function)
     for (unsigned i = 0; i < device.options.kernel_count; i++) {
         const struct options_kernel *kernel = &device.options.kernels[i];
 
-        if (kernel->act == ACT_REGISTERS && fits(kernel, function)) {
+        if (kernel->act == ACT_REGISTERS && fits(kernel, function))
             return (int)kernel->value;
-        }
     }
     return REGISTERS;
 }
@@ -151,12 +144,10 @@ int cuFuncGetAttribute(int *value, int attribute, struct CUfunc_st *function)
 {
     int r = call_begin(CALL_cuFuncGetAttribute);
 
-    if (r == 0 && !is_function(function)) {
+    if (r == 0 && !is_function(function))
         r = RESULT_INVALID_HANDLE;
-    }
-    if (r != 0) {
+    if (r != 0)
         return call_end(r);
-    }
     switch (attribute) {
     case CUDA_FUNCTION_MAX_THREADS:
         *value = board_block_threads(registers_of(function));
@@ -177,12 +168,10 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, struct CUfunc_st *f
 {
     int r = call_begin(CALL_cuOccupancyMaxActiveBlocksPerMultiprocessor);
 
-    if (r == 0 && (!is_function(function) || threads < 1 || shared_bytes > 0)) {
+    if (r == 0 && (!is_function(function) || threads < 1 || shared_bytes > 0))
         r = RESULT_INVALID_VALUE;
-    }
-    if (r == 0) {
+    if (r == 0)
         *blocks = board_resident_blocks(device.options.board, registers_of(function), threads);
-    }
     return call_end(r);
 }
 
@@ -219,14 +208,13 @@ static int act_on(const struct CUfunc_st *function, struct launch *launch)
         bool every =
             kernel->act == ACT_SLOW || kernel->act == ACT_REGISTERS || kernel->act == ACT_WRONG;
 
-        if (fits(kernel, function) && (++kernel->seen == kernel->value || every)) {
+        if (fits(kernel, function) && (++kernel->seen == kernel->value || every))
             r = r == 0 ? act(kernel, launch) : r;
-        }
     }
     return r;
 }
 
-// What came at run time: a file, taken by removing it.
+// Takes an action that came at run time, in a file, by removing the file.
 static int act_on_trigger(const struct CUfunc_st *function, struct launch *launch)
 {
     const char *path = device.options.trigger;
@@ -235,9 +223,8 @@ static int act_on_trigger(const struct CUfunc_st *function, struct launch *launc
     struct options_kernel kernel;
     bool read;
 
-    if (!file) {
+    if (!file)
         return 0;
-    }
     read = fscanf(file, "%31[a-z]=%63s", key, value) == 2;
     fclose(file);
     if (!read || !options_read_kernel(key, value, &kernel) || !fits(&kernel, function) ||
@@ -294,9 +281,8 @@ static int run_kernel(struct CUstream_st *stream, void *payload)
     const struct launch *launch = payload;
 
     (void)stream;
-    if ((launch->hang || launch->slow_ms > 0) && !take_time(launch)) {
+    if ((launch->hang || launch->slow_ms > 0) && !take_time(launch))
         return 0;
-    }
     if (launch->illegal) {
         fprintf(stderr, "fake_cuda: %s touches an illegal address, as told\n", launch->name);
         return RESULT_ILLEGAL_ADDRESS;
@@ -309,9 +295,8 @@ int module_prepare(const struct CUfunc_st *function, const struct geometry *geom
 {
     int r = is_function(function) ? check_geometry(function, geometry) : RESULT_INVALID_HANDLE;
 
-    if (r == 0) {
+    if (r == 0)
         copy_parameters(function->kind, parameters, ret_parameters);
-    }
     return r;
 }
 
@@ -330,9 +315,8 @@ int module_launch(const struct CUfunc_st *function, const struct geometry *geome
 
     r = r == 0 ? act_on_trigger(function, &launch) : r;
     stream->told = stream->told || launch.hang || launch.slow_ms > 0;
-    if (r != 0) {
+    if (r != 0)
         return r;
-    }
     memcpy(launch.parameters, parameters, KERNEL_PARAMETER_BYTES);
     return stream_queue(stream, run_kernel, &launch, sizeof launch, function->name);
 }

@@ -25,9 +25,8 @@ static bool find_call(const char *symbol, enum call *ret_call)
 {
     enum call call = 0;
 
-    while (call < CALL_COUNT && strcmp(call_names[call], symbol) != 0) {
+    while (call < CALL_COUNT && strcmp(call_names[call], symbol) != 0)
         call++;
-    }
     *ret_call = call;
     return call < CALL_COUNT;
 }
@@ -56,12 +55,10 @@ static bool read_fail(struct options *options, const char *value)
         fail.onward = true;
         nth[last] = '\0';
     }
-    if (strcmp(symbol, "*") != 0 && !find_call(symbol, &fail.call)) {
+    if (strcmp(symbol, "*") != 0 && !find_call(symbol, &fail.call))
         return false;
-    }
-    if (!read_number(nth, &fail.nth)) {
+    if (!read_number(nth, &fail.nth))
         return false;
-    }
     options->fails[options->fail_count++] = fail;
     return true;
 }
@@ -111,18 +108,14 @@ static bool read_option(struct options *options, const char *key, const char *va
         options->memory_bytes = number;
         return true;
     }
-    if (strcmp(key, "fail") == 0) {
+    if (strcmp(key, "fail") == 0)
         return read_fail(options, value);
-    }
-    if (strcmp(key, "wait") == 0) {
+    if (strcmp(key, "wait") == 0)
         return read_wait(value, &options->wait);
-    }
-    if (strcmp(key, "trigger") == 0) {
+    if (strcmp(key, "trigger") == 0)
         return read_path(value, options->trigger);
-    }
-    if (strcmp(key, "report") == 0) {
+    if (strcmp(key, "report") == 0)
         return read_path(value, options->report);
-    }
     if (options->kernel_count < OPTIONS_MAX &&
         options_read_kernel(key, value, &options->kernels[options->kernel_count])) {
         options->kernel_count++;
@@ -137,9 +130,8 @@ static const struct board *read_board(const char *text)
     const char *at = strstr(text, "board=");
     char name[32] = "orin-nano";
 
-    if (at) {
+    if (at)
         sscanf(at, "board=%31[^,]", name);
-    }
     return board_find(name);
 }
 
@@ -157,9 +149,8 @@ void options_read(const char *text, struct options *ret_options)
     for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
         char *equals = strchr(word, '=');
 
-        if (equals) {
+        if (equals)
             *equals = '\0';
-        }
         if (!equals || !read_option(&options, word, equals + 1)) {
             fprintf(stderr, "fake_cuda: option %s=%s is not understood\n", word,
                     equals ? equals + 1 : "");

@@ -20,9 +20,8 @@ static struct work *wait_for_work(struct CUstream_st *stream)
 {
     struct work *work;
 
-    while (!stream->first && !stream->ending) {
+    while (!stream->first && !stream->ending)
         pthread_cond_wait(&device.changed, &device.lock);
-    }
     work = stream->first;
     if (work) {
         stream->first = work->next;
@@ -49,9 +48,8 @@ static void *run_stream(void *context)
         }
         free(work);
         stream->done++;
-        if (device.lost != 0) {
+        if (device.lost != 0)
             memory_protect();
-        }
         pthread_cond_broadcast(&device.changed);
     }
     pthread_mutex_unlock(&device.lock);
@@ -82,9 +80,8 @@ static void stream_end(struct CUstream_st *stream)
     pthread_mutex_unlock(&device.lock);
     pthread_join(stream->thread, NULL);
     pthread_mutex_lock(&device.lock);
-    while (*at != stream) {
+    while (*at != stream)
         at = &(*at)->next;
-    }
     *at = stream->next;
     usual = usual == stream ? NULL : usual;
     memory_forget_stream(stream);
@@ -95,12 +92,10 @@ struct CUstream_st *stream_find(struct CUstream_st *handle)
 {
     struct CUstream_st *stream = streams;
 
-    if (!handle) {
+    if (!handle)
         return usual || stream_new(&usual) == 0 ? usual : NULL;
-    }
-    while (stream && (stream != handle || stream->ending)) {
+    while (stream && (stream != handle || stream->ending))
         stream = stream->next;
-    }
     return stream;
 }
 
@@ -109,9 +104,8 @@ int stream_queue(struct CUstream_st *stream, work_run *run, const void *payload,
 {
     struct work *work = calloc(1, sizeof *work + size);
 
-    if (!work) {
+    if (!work)
         return RESULT_OUT_OF_MEMORY;
-    }
     work->run = run;
     memcpy(work->payload, payload, size);
     *(stream->first ? &stream->last->next : &stream->first) = work;
@@ -139,9 +133,8 @@ bool streams_seem_idle(void)
 const char *streams_kernel(void)
 {
     for (const struct CUstream_st *stream = streams; stream; stream = stream->next) {
-        if (!stream_seems_idle(stream)) {
+        if (!stream_seems_idle(stream))
             return stream->kernel;
-        }
     }
     return "";
 }
@@ -150,17 +143,15 @@ bool streams_are_idle(void)
 {
     const struct CUstream_st *stream = streams;
 
-    while (stream && stream->done == stream->queued) {
+    while (stream && stream->done == stream->queued)
         stream = stream->next;
-    }
     return !stream;
 }
 
 void streams_end_usual(void)
 {
-    if (usual) {
+    if (usual)
         stream_end(usual);
-    }
 }
 
 unsigned streams_leaks(void)
@@ -179,12 +170,10 @@ unsigned streams_leaks(void)
 void streams_abandon(void)
 {
     pthread_mutex_lock(&device.lock);
-    for (struct CUstream_st *stream = streams; stream; stream = stream->next) {
+    for (struct CUstream_st *stream = streams; stream; stream = stream->next)
         stream->abandoned = true;
-    }
-    while (streams) {
+    while (streams)
         stream_end(streams);
-    }
     events_forget();
     pthread_mutex_unlock(&device.lock);
 }
@@ -193,9 +182,8 @@ int cuStreamCreate(struct CUstream_st **ret_stream, unsigned flags)
 {
     int r = call_begin(CALL_cuStreamCreate);
 
-    if (r == 0 && flags > CUDA_STREAM_NON_BLOCKING) {
+    if (r == 0 && flags > CUDA_STREAM_NON_BLOCKING)
         r = RESULT_INVALID_VALUE;
-    }
     return call_end(r == 0 ? stream_new(ret_stream) : r);
 }
 
@@ -206,11 +194,10 @@ int cuStreamDestroy_v2(struct CUstream_st *handle)
     if (r == 0 || call_was_told()) {
         struct CUstream_st *stream = handle ? stream_find(handle) : NULL;
 
-        if (stream) {
+        if (stream)
             stream_end(stream);
-        } else {
+        else
             r = RESULT_INVALID_HANDLE;
-        }
     }
     return call_end(r);
 }

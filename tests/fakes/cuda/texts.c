@@ -52,9 +52,8 @@ int cuGetErrorName(int result, const char **name)
     unsigned index;
 
     r = r == 0 ? find(result, &index) : r;
-    if (r == 0) {
+    if (r == 0)
         *name = results[index].name;
-    }
     return call_end(r);
 }
 
@@ -64,8 +63,7 @@ int cuGetErrorString(int result, const char **text)
     unsigned index;
 
     r = r == 0 ? find(result, &index) : r;
-    if (r == 0) {
+    if (r == 0)
         *text = results[index].text;
-    }
     return call_end(r);
 }

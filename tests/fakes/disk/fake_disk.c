@@ -1,7 +1,8 @@
-// A disk that fails, stalls or is cut off, for LD_PRELOAD in edged-recorder.
+// A disk that fails, stalls or is cut off, for LD_PRELOAD in edged-recorder or edged.
 //
 // Each change of the disk (a file or folder is made, bytes are written, cut off or synced, a name
-// is changed or deleted) is an operation with a number, from 1 on.
+// is changed or deleted; but not the log, which may be a file, too) is an operation with a number,
+// from 1 on.
 //
 //   EDGED_DISK_LOG      a file to which each operation is appended once it is done, in the form
 //                       that tests/e2e/disk_log.py reads
@@ -34,9 +35,8 @@ static size_t read_control(char text[32])
     int fd = path ? NEXT(open)(path, O_RDONLY | O_CLOEXEC) : -1;
     ssize_t size = fd < 0 ? 0 : read(fd, text, 31);
 
-    if (fd >= 0) {
+    if (fd >= 0)
         close(fd);
-    }
     text[size > 0 ? size : 0] = 0;
     return size > 0 ? (size_t)size : 0;
 }
@@ -46,9 +46,8 @@ static bool fails(void)
 {
     char text[32];
 
-    while (read_control(text) && strcmp(text, "stall") == 0) {
+    while (read_control(text) && strcmp(text, "stall") == 0)
         usleep(POLL_US);
-    }
     errno = atoi(text);
     return errno != 0;
 }
@@ -76,9 +75,8 @@ static void path_of(int fd, const char *name, char path[2048])
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     size = readlink(link, path, 1024);
     path[size > 0 ? size : 0] = 0;
-    if (name) {
+    if (name)
         strcat(strcat(path, "/"), name);
-    }
 }
 
 // One line, and the bytes that it counts behind it.
@@ -93,9 +91,8 @@ static void tell(const char *what, const char *path, const char *other, off_t nu
         snprintf(line, sizeof line, "%s\t%s\t%s\t%lld\t%zu\n", what, path, other, (long long)number,
                  size);
         struct iovec pieces[] = {{line, strlen(line)}, {(void *)bytes, size}};
-        if (writev(fd, pieces, 2) < 0) {
+        if (writev(fd, pieces, 2) < 0)
             die();
-        }
         close(fd);
     }
 }
@@ -104,14 +101,12 @@ ssize_t pwrite(int fd, const void *bytes, size_t size, off_t offset)
 {
     char path[2048];
 
-    if (fails()) {
+    if (fails())
         return -1;
-    }
     bool last = is_last();
     ssize_t written = NEXT(pwrite)(fd, bytes, last ? size / 2 : size, offset);
-    if (last) {
+    if (last)
         die();
-    }
     path_of(fd, NULL, path);
     tell("write", path, "", offset, bytes, written > 0 ? (size_t)written : 0);
     return written;
@@ -122,17 +117,14 @@ ssize_t write(int fd, const void *bytes, size_t size)
     struct stat about;
     char path[2048];
 
-    if (fstat(fd, &about) < 0 || !S_ISREG(about.st_mode)) {
+    if (fd == STDERR_FILENO || fstat(fd, &about) < 0 || !S_ISREG(about.st_mode))
         return NEXT(write)(fd, bytes, size);
-    }
-    if (fails()) {
+    if (fails())
         return -1;
-    }
     bool last = is_last();
     ssize_t written = NEXT(write)(fd, bytes, last ? size / 2 : size);
-    if (last) {
+    if (last)
         die();
-    }
     path_of(fd, NULL, path);
     tell("write", path, "", about.st_size, bytes, written > 0 ? (size_t)written : 0);
     return written;
@@ -141,12 +133,10 @@ ssize_t write(int fd, const void *bytes, size_t size)
 // Of those that are done or not: the process dies in front of it.
 static bool begin(void)
 {
-    if (fails()) {
+    if (fails())
         return false;
-    }
-    if (is_last()) {
+    if (is_last())
         die();
-    }
     return true;
 }
 
@@ -225,9 +215,8 @@ int openat(int folder, const char *name, int flags, ...)
     va_start(arguments, flags);
     mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
     va_end(arguments);
-    if (!(flags & O_CREAT)) {
+    if (!(flags & O_CREAT))
         return NEXT(openat)(folder, name, flags);
-    }
     int fd = begin() ? NEXT(openat)(folder, name, flags, mode) : -1;
     if (fd >= 0) {
         path_of(folder, name, path);

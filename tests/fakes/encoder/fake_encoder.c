@@ -6,6 +6,7 @@
 //   fail:N     each call with a frame is an error
 //   try:FILE   the first frame tries what a decoder that was taken over would, and writes to the
 //              file what errno it got of each ("execve 1"), 0 being none
+//              also for the files of $FAKE_ENCODER_SECRETS and the socket $FAKE_ENCODER_SOCKET
 //   slow:FILE  each frame takes as many nanoseconds a pixel as the file says, now; without it, none
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +21,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #define DESCRIPTION                                                                                \
@@ -64,6 +66,60 @@ static long open_memory(pid_t pid)
     return open(path, O_RDWR | O_CLOEXEC);
 }
 
+// Asks the control socket as a process that this one has forked, twice, so that its parent is gone:
+// a status of HTTP, or 0.
+static int ask_control_socket(const char *path)
+{
+    static const char request[] = "GET /v1/status HTTP/1.1\r\nHost: x\r\n\r\n";
+    char answer[16] = "";
+    int ends[2], status = 0;
+
+    if (pipe(ends) < 0)
+        return 0;
+    if (fork() == 0) {
+        if (fork() == 0) {
+            struct sockaddr_un address = {.sun_family = AF_UNIX};
+            int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+            snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+            usleep(200000); // until its parent has ended
+            if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+                write(fd, request, sizeof request - 1) > 0 &&
+                read(fd, answer, sizeof answer - 1) > 12) {
+                status = atoi(answer + strlen("HTTP/1.1 "));
+            }
+            dprintf(ends[1], "%d", status);
+        }
+        _exit(0);
+    }
+    close(ends[1]);
+    if (read(ends[0], answer, sizeof answer - 1) > 0)
+        status = atoi(answer);
+    close(ends[0]);
+    return status;
+}
+
+// $FAKE_ENCODER_SECRETS has paths of files, separated by colons; $FAKE_ENCODER_SOCKET the control
+// socket's.
+static void try_secrets(FILE *file)
+{
+    const char *secrets = getenv("FAKE_ENCODER_SECRETS"), *socket = getenv("FAKE_ENCODER_SOCKET");
+    g_auto(GStrv) paths = g_strsplit(secrets ? secrets : "", ":", -1);
+
+    for (char **path = paths; *path; path++) {
+        g_autofree char *base = g_path_get_basename(*path);
+        g_autofree char *read_name = g_strconcat("read-", base, NULL);
+        g_autofree char *write_name = g_strconcat("write-", base, NULL);
+        g_autofree char *remove_name = g_strconcat("replace-", base, NULL);
+
+        tell(file, read_name, open(*path, O_RDONLY | O_CLOEXEC));
+        tell(file, write_name, open(*path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+        tell(file, remove_name, rename(*path, *path));
+    }
+    if (socket)
+        fprintf(file, "control-socket %d\n", ask_control_socket(socket));
+}
+
 // Each call does no harm where it is let through; what it opens stays open.
 static void try_all(const char *path)
 {
@@ -72,9 +128,8 @@ static void try_all(const char *path)
     struct iovec here = {&byte, 1}, there = {&byte, 1};
     pid_t front = getppid();
 
-    if (!file) {
+    if (!file)
         return;
-    }
     tell(file, "execve", execve("/nonexistent", none, none));
     tell(file, "execveat", syscall(SYS_execveat, AT_FDCWD, "/nonexistent", none, none, 0));
     tell(file, "socket-packet", socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
@@ -90,6 +145,7 @@ static void try_all(const char *path)
     tell(file, "memory", open_memory(front));
     tell(file, "own-memory", open_memory(getpid()));
     tell(file, "kill", kill(front, 0));
+    try_secrets(file);
     fclose(file);
 }
 
@@ -102,12 +158,10 @@ static GstPadProbeReturn on_frame(GstPad *pad, GstPadProbeInfo *info, gpointer d
         encoder->tries = NULL;
     }
     take_time(encoder, pad);
-    if (encoder->slow || encoder->frames++ < encoder->good) {
+    if (encoder->slow || encoder->frames++ < encoder->good)
         return GST_PAD_PROBE_OK;
-    }
-    while (encoder->hangs) {
+    while (encoder->hangs)
         poll(NULL, 0, -1);
-    }
     if (encoder->fails) {
         GST_ELEMENT_ERROR(encoder, STREAM, ENCODE, ("the fake encoder fails"), (NULL));
         gst_buffer_unref(GST_PAD_PROBE_INFO_BUFFER(info));
@@ -137,9 +191,8 @@ static void fake_encoder_init(GTypeInstance *instance, gpointer type_class)
     encoder->fails = g_str_has_prefix(fault, "fail:");
     encoder->good = (unsigned)atoi(strchr(fault, ':') + 1);
     encoder->tries = g_str_has_prefix(fault, "try:") ? strchr(fault, ':') + 1 : NULL;
-    if (encoder->tries) {
+    if (encoder->tries)
         encoder->good = G_MAXUINT;
-    }
     encoder->slow = g_str_has_prefix(fault, "slow:") ? strchr(fault, ':') + 1 : NULL;
     gst_bin_add(GST_BIN(encoder), inside);
     add_pad(GST_ELEMENT(encoder), inside, "sink");

@@ -4,6 +4,7 @@
 #include "tests/fakes/jetson/jetson.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define SURFACES 6
 #define STALE_AFTER 60
@@ -11,6 +12,7 @@
 struct sensor {
     GstBaseTransform parent;
     GstVideoInfo info;
+    unsigned pictures;
     GstMemory *memories[SURFACES]; // owned; one that nobody else has is free
 };
 
@@ -54,9 +56,8 @@ static GstMemory *take_memory(struct sensor *sensor)
             *memory = jetson_memory_new((uint32_t)sensor->info.width, (uint32_t)sensor->info.height,
                                         jetson_has_option("blocks"));
         }
-        if (*memory && GST_MINI_OBJECT_REFCOUNT_VALUE(*memory) == 1) {
+        if (*memory && GST_MINI_OBJECT_REFCOUNT_VALUE(*memory) == 1)
             return gst_memory_ref(*memory);
-        }
     }
     return NULL;
 }
@@ -66,17 +67,27 @@ static GstFlowReturn prepare_output(GstBaseTransform *transform, GstBuffer *in, 
     static unsigned pictures; // of the process
     GstMemory *memory = NULL;
 
-    if (jetson_has_option("stale") && ++pictures > STALE_AFTER) {
+    if (jetson_has_option("stale") && ++pictures > STALE_AFTER)
         return GST_FLOW_EOS;
-    }
     memory = take_memory((struct sensor *)transform);
-    if (!memory) {
+    if (!memory)
         return GST_BASE_TRANSFORM_FLOW_DROPPED;
-    }
     *out = gst_buffer_new();
     gst_buffer_append_memory(*out, memory);
     gst_buffer_copy_into(*out, in, GST_BUFFER_COPY_TIMESTAMPS | GST_BUFFER_COPY_FLAGS, 0, -1);
     return GST_FLOW_OK;
+}
+
+// A white square that goes to and fro in the corner below on the right, 2 pixels a picture.
+static void draw_mover(GstVideoFrame *frame, unsigned picture)
+{
+    int width = GST_VIDEO_FRAME_WIDTH(frame), height = GST_VIDEO_FRAME_HEIGHT(frame);
+    int side = height / 10, way = width / 5 - side, at = (int)(2 * picture % (unsigned)(2 * way));
+    int x = width - side - (at < way ? at : 2 * way - at);
+    guint8 *luma = GST_VIDEO_FRAME_PLANE_DATA(frame, 0);
+
+    for (int y = height - 2 * side; y < height - side; y++)
+        memset(luma + y * GST_VIDEO_FRAME_PLANE_STRIDE(frame, 0) + x, 235, (size_t)side);
 }
 
 static GstFlowReturn expose(GstBaseTransform *transform, GstBuffer *in, GstBuffer *out)
@@ -88,6 +99,9 @@ static GstFlowReturn expose(GstBaseTransform *transform, GstBuffer *in, GstBuffe
     GstVideoFrame frame;
 
     if (surface && gst_video_frame_map(&frame, &sensor->info, in, GST_MAP_READ)) {
+        // Nobody else has the picture.
+        if (jetson_has_option("mover"))
+            draw_mover(&frame, sensor->pictures++);
         done = jetson_write(surface, &frame);
         gst_video_frame_unmap(&frame);
     }
@@ -98,9 +112,8 @@ static gboolean stop(GstBaseTransform *transform)
 {
     struct sensor *sensor = (struct sensor *)transform;
 
-    for (int i = 0; i < SURFACES; i++) {
+    for (int i = 0; i < SURFACES; i++)
         g_clear_pointer(&sensor->memories[i], gst_memory_unref);
-    }
     return TRUE;
 }
 
@@ -149,11 +162,10 @@ static void set_property(GObject *object, guint id, const GValue *value, GParamS
     struct argus *argus = (struct argus *)object;
 
     (void)property;
-    if (id == EXPOSURE) {
+    if (id == EXPOSURE)
         argus->bad_exposure = !is_range(g_value_get_string(value));
-    } else {
+    else
         *(id == SENSOR ? &argus->sensor : &argus->mode) = g_value_get_int(value);
-    }
 }
 
 static GstStateChangeReturn change_state(GstElement *element, GstStateChange change)

@@ -1,4 +1,4 @@
-// What elements of surfaces have in common.
+// Shared by the elements of surfaces.
 #include "tests/fakes/jetson/jetson.h"
 
 gboolean jetson_are_surfaces(const GstCaps *caps)
@@ -30,9 +30,8 @@ gboolean jetson_unit_size(GstBaseTransform *transform, GstCaps *caps, gsize *siz
 
     (void)transform;
     *size = sizeof(struct nvbuf_surface);
-    if (!jetson_are_surfaces(caps) && gst_video_info_from_caps(&info, caps)) {
+    if (!jetson_are_surfaces(caps) && gst_video_info_from_caps(&info, caps))
         *size = GST_VIDEO_INFO_SIZE(&info);
-    }
     return TRUE;
 }
 

@@ -1,10 +1,14 @@
-// nvv4l2h264enc and nvv4l2h265enc: a reader of surfaces in front of an encoder on the CPU.
+// nvv4l2h264enc and nvv4l2h265enc: a reader of surfaces, a queue and an encoder on the CPU. As in
+// NVIDIA's driver an order for a key frame waits for the next frame that leaves the queue,
+// whichever that is; a second order that comes meanwhile changes nothing.
 #include "tests/fakes/jetson/jetson.h"
 
 #include <stdio.h>
 
 #define KEPT 4          // surfaces that the input still has when the next comes
 #define REPORT_EVERY 25 // pictures: a process that takes too long for its end is killed
+#define COLD_US 100000  // until the first frame is encoded
+#define FRAME_US 4000   // that a frame takes
 
 enum io_mode { IO_AUTO = 0, IO_IMPORT = 5 };
 
@@ -25,7 +29,9 @@ struct encoder {
     GstBin parent;
     struct reader *reader;
     GstElement *inside;
-    GString *told; // of other properties, with their values
+    gint ordered;   // atomic: a key frame was asked for
+    gboolean begun; // the queue's thread only: a frame was encoded
+    GString *told;  // of other properties, with their values
 };
 
 struct encoder_class {
@@ -50,9 +56,8 @@ static gboolean set_caps(GstBaseTransform *transform, GstCaps *in, GstCaps *out)
 
 static void forget_kept(struct reader *reader, unsigned left)
 {
-    while (g_queue_get_length(&reader->kept) > left) {
+    while (g_queue_get_length(&reader->kept) > left)
         gst_buffer_unref(g_queue_pop_head(&reader->kept));
-    }
 }
 
 static void append_to_report(const char *text)
@@ -84,7 +89,9 @@ static GstFlowReturn read_surface(GstBaseTransform *transform, GstBuffer *in, Gs
     gboolean import = reader->mode == IO_IMPORT, done = FALSE;
     GstVideoFrame frame;
 
-    if (!surface || jetson_has_option("refuse") || (import && jetson_has_option("refuse-import"))) {
+    if (!surface || jetson_has_option("refuse") ||
+        (jetson_has_option("thor") && !jetson_has_cuvid()) ||
+        (import && jetson_has_option("refuse-import"))) {
         GST_ELEMENT_ERROR(transform, RESOURCE, WRITE, ("Failed to process frame."), (NULL));
         return GST_FLOW_ERROR;
     }
@@ -92,9 +99,8 @@ static GstFlowReturn read_surface(GstBaseTransform *transform, GstBuffer *in, Gs
         done = jetson_read(surface, &frame);
         gst_video_frame_unmap(&frame);
     }
-    if (reader->imported + reader->transformed == REPORT_EVERY) {
+    if (reader->imported + reader->transformed == REPORT_EVERY)
         report_pictures(reader);
-    }
     if (import) {
         reader->imported++;
         g_queue_push_tail(&reader->kept, gst_buffer_ref(in));
@@ -182,9 +188,8 @@ static GType preset_type(void)
                                          {0, NULL, NULL}};
     static gsize type;
 
-    if (g_once_init_enter(&type)) {
+    if (g_once_init_enter(&type))
         g_once_init_leave(&type, g_enum_register_static("EdgedFakePreset", presets));
-    }
     return type;
 }
 
@@ -214,29 +219,46 @@ static void tell(struct encoder *encoder, const GValue *value, const GParamSpec 
 // By an action signal or, with the option "cuvid", by a property; with "no-idr" by nothing.
 static void force_idr(GstElement *element)
 {
-    g_autoptr(GstPad) pad =
-        gst_element_get_static_pad(GST_ELEMENT(((struct encoder *)element)->reader), "src");
+    g_atomic_int_set(&((struct encoder *)element)->ordered, TRUE);
+}
 
-    gst_pad_push_event(
-        pad, gst_video_event_new_downstream_force_key_unit(GST_CLOCK_TIME_NONE, GST_CLOCK_TIME_NONE,
-                                                           GST_CLOCK_TIME_NONE, TRUE, 0));
+static GstPadProbeReturn on_frame(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    struct encoder *encoder = data;
+
+    (void)info;
+    g_usleep(encoder->begun ? FRAME_US : COLD_US);
+    encoder->begun = TRUE;
+    if (g_atomic_int_compare_and_exchange(&encoder->ordered, TRUE, FALSE)) {
+        gst_pad_send_event(
+            pad, gst_video_event_new_downstream_force_key_unit(
+                     GST_CLOCK_TIME_NONE, GST_CLOCK_TIME_NONE, GST_CLOCK_TIME_NONE, TRUE, 0));
+    }
+    return GST_PAD_PROBE_OK;
+}
+
+// Frames on their way out of the queue.
+static void watch_frames(struct encoder *encoder)
+{
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(encoder->inside, "sink");
+
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, on_frame, encoder, NULL);
 }
 
 static void set_property(GObject *object, guint id, const GValue *value, GParamSpec *property)
 {
     struct encoder *encoder = (struct encoder *)object;
 
-    if (id >= PRESET) {
+    if (id >= PRESET)
         tell(encoder, value, property);
-    } else if (id == IO_MODE) {
+    else if (id == IO_MODE)
         encoder->reader->mode = (enum io_mode)g_value_get_enum(value);
-    } else if (id == FORCE_IDR) {
+    else if (id == FORCE_IDR)
         force_idr(GST_ELEMENT(object));
-    } else if (id == BITRATE) {
+    else if (id == BITRATE)
         g_object_set(encoder->inside, "bitrate", g_value_get_uint(value) / 1000, NULL);
-    } else {
+    else
         g_object_set(encoder->inside, "key-int-max", (int)g_value_get_uint(value), NULL);
-    }
 }
 
 static void encoder_finalize(GObject *object)
@@ -278,7 +300,7 @@ static void encoder_class_init(gpointer type_class, gpointer data)
     encoder_parent_class = g_type_class_peek_parent(type_class);
     object->finalize = encoder_finalize;
     object->set_property = set_property;
-    if (jetson_has_option("cuvid")) {
+    if (jetson_has_cuvid()) {
         g_object_class_install_property(
             object, FORCE_IDR, g_param_spec_boolean("force-idr", "", "", FALSE, G_PARAM_WRITABLE));
     } else if (!jetson_has_option("no-idr")) {
@@ -287,9 +309,12 @@ static void encoder_class_init(gpointer type_class, gpointer data)
                                    NULL, NULL, G_TYPE_NONE, 0);
     }
     install_others(object, is_h265(type_class));
-    g_object_class_install_property(object, IO_MODE,
-                                    g_param_spec_enum("output-io-mode", "Output IO mode", "",
-                                                      io_mode_type(), IO_AUTO, G_PARAM_WRITABLE));
+    if (!jetson_has_cuvid()) {
+        g_object_class_install_property(object, IO_MODE,
+                                        g_param_spec_enum("output-io-mode", "Output IO mode", "",
+                                                          io_mode_type(), IO_AUTO,
+                                                          G_PARAM_WRITABLE));
+    }
     g_object_class_install_property(
         object, BITRATE,
         g_param_spec_uint("bitrate", "Bit rate", "", 0, G_MAXUINT, 4000000, G_PARAM_WRITABLE));
@@ -310,14 +335,16 @@ static void encoder_init(GTypeInstance *instance, gpointer type_class)
     encoder->told = g_string_new(NULL);
     encoder->reader = g_object_new(reader_type(), NULL);
     tail = gst_parse_bin_from_description(
-        h265 ? "videoconvert ! video/x-raw,format=I420 ! "
+        h265 ? "queue max-size-buffers=4 ! videoconvert ! video/x-raw,format=I420 ! "
                "x265enc name=inside tune=zerolatency speed-preset=ultrafast "
                "option-string=info=0:open-gop=0"
-             : "x264enc name=inside tune=zerolatency speed-preset=ultrafast byte-stream=true ! "
+             : "queue max-size-buffers=4 ! x264enc name=inside tune=zerolatency "
+               "speed-preset=ultrafast byte-stream=true ! "
                "video/x-h264,profile=constrained-baseline",
         TRUE, NULL);
     encoder->inside = gst_bin_get_by_name(GST_BIN(tail), "inside");
     gst_object_unref(encoder->inside); // the bin has it
+    watch_frames(encoder);
     gst_bin_add_many(GST_BIN(encoder), GST_ELEMENT(encoder->reader), tail, NULL);
     gst_element_link(GST_ELEMENT(encoder->reader), tail);
     jetson_add_pad(GST_ELEMENT(encoder), GST_ELEMENT(encoder->reader), "sink");

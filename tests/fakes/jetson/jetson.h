@@ -7,20 +7,28 @@
 //                     there; by the CPU, from and to rows where the caps have them. It has as many
 //                     surfaces as output-buffers says, and waits while none is free. With
 //                     bl-output, which is so unless told, surfaces are block-linear
-//   nvv4l2h264enc,    x264enc and x265enc behind the input of NVIDIA's elements. output-io-mode is
-//   nvv4l2h265enc     auto (each surface is transformed into another) or dmabuf-import (it is read
-//                     as it is, by its descriptor, and kept until some more have come). Key frames
-//                     are forced by the signal force-IDR alone; bitrate, iframeinterval and
-//                     output-io-mode have an effect, other properties are but told
+//   nvv4l2h264enc,    x264enc and x265enc behind the input of NVIDIA's elements and a queue of 4
+//   nvv4l2h265enc     frames; the first frame takes 100 ms. output-io-mode is auto (each surface is
+//                     transformed into another) or dmabuf-import (it is read as it is, by its
+//                     descriptor, and kept until some more have come). Key frames are forced by the
+//                     signal force-IDR alone, and an order is spent on the oldest frame that waits;
+//                     bitrate, iframeinterval and output-io-mode have an effect, other properties
+//                     are but told
 //   nvjpegdec         JPEG into surfaces or into system memory
 //   nvv4l2decoder     H.264 into surfaces alone. Like NVIDIA's, these two are of a higher rank than
 //                     any other decoder: decodebin takes them unless it is told not to
 //
 // $FAKE_JETSON has options between commas:
 //
+//   nothing           no elements, as where the plugin has learned nothing of the GPU
+//   cuvid             encoders as Thor has them: without output-io-mode, and with a property in the
+//                     place of the signal
+//   thor              the same where $AARCH64_DGPU is set, else ones that fail with every surface
+//   no-idr            encoders that make no key frame when they are told to
 //   no-import         an encoder whose output-io-mode knows no dmabuf-import
 //   refuse-import     one that fails with it
 //   refuse            one that fails with every surface
+//   mover             a camera that sees something move in the corner below on the right
 //   blocks            a camera whose surfaces are block-linear
 //   report=FILE       appended for each encoder: of every 25 pictures and as it ends a line
 //                     imported=N transformed=N, then its type with the other properties that were
@@ -40,6 +48,8 @@
 
 // Whether $FAKE_JETSON has this word.
 gboolean jetson_has_option(const char *word);
+// Whether encoders are those of the option "cuvid".
+gboolean jetson_has_cuvid(void);
 // The file of report=, to be freed; NULL: none.
 char *jetson_report(void);
 

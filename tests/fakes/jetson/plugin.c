@@ -19,9 +19,8 @@ char *jetson_report(void)
     g_auto(GStrv) words = options();
 
     for (char **word = words; *word; word++) {
-        if (g_str_has_prefix(*word, "report=")) {
+        if (g_str_has_prefix(*word, "report="))
             return g_strdup(*word + strlen("report="));
-        }
     }
     return NULL;
 }
@@ -35,8 +34,15 @@ GstPad *jetson_add_pad(GstElement *bin, GstElement *inside, const char *name)
     return ghost;
 }
 
+gboolean jetson_has_cuvid(void)
+{
+    return jetson_has_option("cuvid") || (jetson_has_option("thor") && g_getenv("AARCH64_DGPU"));
+}
+
 static gboolean plugin_init(GstPlugin *plugin)
 {
+    if (jetson_has_option("nothing"))
+        return TRUE;
     return gst_element_register(plugin, "nvarguscamerasrc", GST_RANK_NONE, jetson_argus_type()) &&
            gst_element_register(plugin, "nvvidconv", GST_RANK_NONE, jetson_vidconv_type()) &&
            gst_element_register(plugin, "nvv4l2h264enc", GST_RANK_NONE,

@@ -47,9 +47,8 @@ struct nvbuf_surface *jetson_surface_of(GstBuffer *buffer, uint32_t width, uint3
 static void copy_plane(uint8_t *to, size_t to_stride, const uint8_t *from, size_t from_stride,
                        size_t width_bytes, uint32_t rows)
 {
-    for (uint32_t y = 0; y < rows; y++) {
+    for (uint32_t y = 0; y < rows; y++)
         memcpy(to + y * to_stride, from + y * from_stride, width_bytes);
-    }
 }
 
 // The device's bytes. NULL, as is then told: there are none.
@@ -80,9 +79,8 @@ static gboolean move_picture(const struct nvbuf_surface *surface, GstVideoFrame 
                    (size_t)GST_VIDEO_FRAME_COMP_WIDTH(frame, i) * (i ? 2 : 1),
                    (uint32_t)GST_VIDEO_FRAME_COMP_HEIGHT(frame, i));
     }
-    if (bytes) {
+    if (bytes)
         munmap(bytes, surface->buffers->size);
-    }
     return bytes != NULL;
 }
 
@@ -132,13 +130,11 @@ gboolean jetson_turn(const struct nvbuf_surface *from, const struct nvbuf_surfac
     uint8_t *bytes[2] = {map_device(from), map_device(to)};
     gboolean done = bytes[0] && bytes[1];
 
-    for (unsigned i = 0; i < 2 && done; i++) {
+    for (unsigned i = 0; i < 2 && done; i++)
         turn_plane(&from->buffers->planes, bytes[0], to->buffers, bytes[1], i, method);
-    }
     for (int i = 0; i < 2; i++) {
-        if (bytes[i]) {
+        if (bytes[i])
             munmap(bytes[i], (i ? to : from)->buffers->size);
-        }
     }
     return done;
 }
@@ -148,9 +144,8 @@ gboolean jetson_write_by_cpu(struct nvbuf_surface *surface, GstVideoFrame *from)
     const struct nvbuf_buffer *picture = surface->buffers;
 
     for (int i = 0; i < 2; i++) {
-        if (library()->map(surface, 0, i, NVBUF_MAP_READ_WRITE) != 0) {
+        if (library()->map(surface, 0, i, NVBUF_MAP_READ_WRITE) != 0)
             return FALSE;
-        }
         copy_plane(picture->mapped.addresses[i], picture->planes.pitch[i],
                    GST_VIDEO_FRAME_PLANE_DATA(from, i),
                    (size_t)GST_VIDEO_FRAME_PLANE_STRIDE(from, i),
@@ -176,9 +171,8 @@ GstMemory *jetson_memory_new(uint32_t width, uint32_t height, gboolean blocks)
                                     .tag = FAKE_ELEMENT_TAG};
     struct nvbuf_surface *surface = NULL;
 
-    if (!library()->allocate || library()->allocate(&surface, 1, &request) != 0) {
+    if (!library()->allocate || library()->allocate(&surface, 1, &request) != 0)
         return NULL;
-    }
     surface->filled = 1;
     surface->buffers->layout = blocks ? NVBUF_LAYOUT_BLOCK_LINEAR : NVBUF_LAYOUT_PITCH;
     return gst_memory_new_wrapped(0, surface, sizeof *surface, 0, sizeof *surface, surface,

@@ -79,9 +79,8 @@ static GstFlowReturn allocate(GstBufferPool *pool, GstBuffer **ret_buffer,
     GstMemory *memory = jetson_memory_new(self->width, self->height, self->blocks);
 
     (void)parameters;
-    if (!memory) {
+    if (!memory)
         return GST_FLOW_ERROR;
-    }
     *ret_buffer = gst_buffer_new();
     gst_buffer_append_memory(*ret_buffer, memory);
     return GST_FLOW_OK;
@@ -92,9 +91,8 @@ static gboolean start_pool(GstBufferPool *pool)
 {
     gboolean done = pool_parent_class->start(pool);
 
-    if (!done) {
+    if (!done)
         pool_parent_class->stop(pool);
-    }
     return done;
 }
 
@@ -119,7 +117,7 @@ static GType pool_type(void)
     return type;
 }
 
-// Whoever keeps all of its surfaces stops the element.
+// A neighbour that keeps all surfaces stops the element.
 static gboolean decide_allocation(GstBaseTransform *transform, GstQuery *query)
 {
     const struct vidconv *vidconv = (struct vidconv *)transform;
@@ -128,9 +126,8 @@ static gboolean decide_allocation(GstBaseTransform *transform, GstQuery *query)
     GstCaps *caps;
     GstStructure *config;
 
-    if (!vidconv->to_surfaces) {
+    if (!vidconv->to_surfaces)
         return parent_class->decide_allocation(transform, query);
-    }
     pool = gst_object_ref_sink(g_object_new(pool_type(), NULL));
     ((struct surface_pool *)pool)->width = (uint32_t)vidconv->to.width;
     ((struct surface_pool *)pool)->height = (uint32_t)vidconv->to.height;
@@ -138,11 +135,10 @@ static gboolean decide_allocation(GstBaseTransform *transform, GstQuery *query)
     gst_query_parse_allocation(query, &caps, NULL);
     config = gst_buffer_pool_get_config(pool);
     gst_buffer_pool_config_set_params(config, caps, size, count, count);
-    if (gst_query_get_n_allocation_pools(query) > 0) {
+    if (gst_query_get_n_allocation_pools(query) > 0)
         gst_query_set_nth_allocation_pool(query, 0, pool, size, count, count);
-    } else {
+    else
         gst_query_add_allocation_pool(query, pool, size, count, count);
-    }
     return gst_buffer_pool_set_config(pool, config);
 }
 
@@ -154,15 +150,12 @@ static gboolean convert(struct vidconv *vidconv, struct nvbuf_surface *surface, 
     GstVideoFrame frame = {.info = to_surface ? vidconv->from : vidconv->to};
     GstMapInfo map;
 
-    if (!gst_buffer_map(other, &map, to_surface ? GST_MAP_READ : GST_MAP_WRITE)) {
+    if (!gst_buffer_map(other, &map, to_surface ? GST_MAP_READ : GST_MAP_WRITE))
         return FALSE;
-    }
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 2; i++)
         frame.data[i] = map.data + GST_VIDEO_INFO_PLANE_OFFSET(&frame.info, i);
-    }
-    if (map.size >= GST_VIDEO_INFO_SIZE(&frame.info)) {
+    if (map.size >= GST_VIDEO_INFO_SIZE(&frame.info))
         done = to_surface ? jetson_write_by_cpu(surface, &frame) : jetson_read(surface, &frame);
-    }
     gst_buffer_unmap(other, &map);
     return done;
 }
@@ -176,9 +169,8 @@ static gboolean convert_turned(struct vidconv *vidconv, const struct nvbuf_surfa
     g_autoptr(GstBuffer) buffer = gst_buffer_new();
     struct nvbuf_surface *turned;
 
-    if (!memory) {
+    if (!memory)
         return FALSE;
-    }
     gst_buffer_append_memory(buffer, memory);
     turned = jetson_surface_of(buffer, width, height);
     return turned && jetson_turn(from, turned, vidconv->method) && convert(vidconv, turned, out);
@@ -197,13 +189,12 @@ static GstFlowReturn transform_buffer(GstBaseTransform *transform, GstBuffer *in
             : NULL;
     gboolean done = FALSE;
 
-    if (from && to) {
+    if (from && to)
         done = jetson_turn(from, to, vidconv->method);
-    } else if (from) {
+    else if (from)
         done = convert_turned(vidconv, from, out);
-    } else if (to) {
+    else if (to)
         done = convert(vidconv, to, in);
-    }
     return done ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 

@@ -20,9 +20,8 @@ static void read_fail(const char *value)
         abort();
     }
     fake.failing = 0;
-    while (fake.failing < CALL_COUNT && strcmp(names[fake.failing], symbol) != 0) {
+    while (fake.failing < CALL_COUNT && strcmp(names[fake.failing], symbol) != 0)
         fake.failing++;
-    }
     fake.fail_nth = nth;
     fake.fail_onward = plus == '+';
 }
@@ -35,16 +34,16 @@ static void read_options(void)
     snprintf(copy, sizeof copy, "%s", text ? text : "");
     for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
         fake.jetpack5 |= strcmp(word, "jetpack=5") == 0;
+        fake.jetpack7 |= strcmp(word, "jetpack=7") == 0;
         fake.other_layout |= strcmp(word, "layout=other") == 0;
         fake.one_plane |= strcmp(word, "planes=1") == 0;
         fake.blocks |= strcmp(word, "blocks") == 0;
         fake.no_sync[0] |= strcmp(word, "no-sync=device") == 0;
         fake.no_sync[1] |= strcmp(word, "no-sync=cpu") == 0;
-        if (strncmp(word, "fail=", 5) == 0) {
+        if (strncmp(word, "fail=", 5) == 0)
             read_fail(word + 5);
-        } else if (strncmp(word, "report=", 7) == 0) {
+        else if (strncmp(word, "report=", 7) == 0)
             snprintf(fake.report, sizeof fake.report, "%s", word + 7);
-        }
     }
     fake.was_read = true;
 }
@@ -52,9 +51,8 @@ static void read_options(void)
 bool call_begin(enum call call)
 {
     pthread_mutex_lock(&fake.lock);
-    if (!fake.was_read) {
+    if (!fake.was_read)
         read_options();
-    }
     fake.calls[call]++;
     fake.total++;
     uint64_t count = fake.failing == CALL_COUNT ? fake.total : fake.calls[call];
@@ -89,7 +87,8 @@ uint64_t fake_nvmm_cpu_accesses(void)
 void fake_nvmm_reset(void)
 {
     pthread_mutex_lock(&fake.lock);
-    fake.was_read = fake.jetpack5 = fake.other_layout = fake.one_plane = fake.blocks = false;
+    fake.was_read = fake.jetpack5 = fake.jetpack7 = fake.other_layout = fake.one_plane =
+        fake.blocks = false;
     fake.no_sync[0] = fake.no_sync[1] = false;
     fake.fail_nth = fake.total = fake.told_total = 0;
     memset(fake.calls, 0, sizeof fake.calls);

@@ -1,4 +1,4 @@
-// What all functions of the library have in common: options, counts, calls that are told to fail.
+// Shared by all functions of the library: options, counts, calls that are told to fail.
 #pragma once
 
 #include "capture/nvmm/nvbufsurface.h"
@@ -17,7 +17,7 @@ enum call { NVBUFSURFACE_FUNCTIONS(CALL) CALL_by_elements, CALL_COUNT };
 
 struct fake {
     pthread_mutex_t lock; // guards all, and the surfaces; held from call_begin() to call_end()
-    bool was_read, jetpack5, other_layout, one_plane, blocks, no_sync[2];
+    bool was_read, jetpack5, jetpack7, other_layout, one_plane, blocks, no_sync[2];
     char report[256];
     enum call failing; // CALL_COUNT: any
     uint64_t fail_nth; // 0: none

@@ -12,7 +12,7 @@
 //
 //   jetpack=5        5: SyncForDevice with plane -1 says 0 and does nothing, heights are aligned to
 //                    16 and a plane to 64 KiB; 6, without the option: 8 and 4 KiB, and there is an
-//                    extension
+//                    extension; 7: as 6, but the tag of a request is where JetPack 7 has it
 //   fail=SYMBOL:N    the Nth call of a function fails; N+: it and all after it. SYMBOL * counts
 //                    all; by_elements: those by which tests/fakes/jetson allocates for itself, in
 //                    a thread of its own, which are not counted as NvBufSurfaceAllocate
@@ -32,7 +32,7 @@
 // The tag of surfaces that tests/fakes/jetson makes for its elements.
 #define FAKE_ELEMENT_TAG 1
 
-// What an EGLImage of a surface points at, for the driver that stands in for CUDA's.
+// The target of an EGLImage of a surface, for the driver that stands in for CUDA's.
 struct fake_image {
     uint32_t magic;
     int fd; // of the buffer

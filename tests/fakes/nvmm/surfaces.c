@@ -25,12 +25,10 @@ static struct surface *find(const struct nvbuf_surface *public)
 {
     struct surface *surface = surfaces;
 
-    while (surface && &surface->public != public) {
+    while (surface && &surface->public != public)
         surface = surface->next;
-    }
-    if (!surface) {
+    if (!surface)
         fprintf(stderr, "fake_nvmm: no surface is there\n");
-    }
     return surface;
 }
 
@@ -65,9 +63,8 @@ static bool map_device(struct surface *surface)
 
     surface->buffer.descriptor = (uint64_t)fd;
     surface->size = surface->buffer.size;
-    if (fd >= 0 && ftruncate(fd, (off_t)surface->size) == 0) {
+    if (fd >= 0 && ftruncate(fd, (off_t)surface->size) == 0)
         device = mmap(NULL, surface->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    }
     surface->device = device == MAP_FAILED ? NULL : device;
     return surface->device;
 }
@@ -87,8 +84,9 @@ int NvBufSurfaceAllocate(struct nvbuf_surface **ret_surface, uint32_t count,
 
     if (!surface || request->colour != NVBUF_COLOUR_NV12 || request->layout != NVBUF_LAYOUT_PITCH ||
         request->memory != NVBUF_MEMORY_SURFACE_ARRAY ||
-        (!by_element && request->tag != NVBUF_TAG_VIDEO_CONVERT) || request->width == 0 ||
-        request->height == 0) {
+        (!by_element &&
+         (fake.jetpack7 ? request->tag_of_jetpack7 : request->tag) != NVBUF_TAG_VIDEO_CONVERT) ||
+        request->width == 0 || request->height == 0) {
         free(surface);
         return call_end(false);
     }
@@ -105,9 +103,8 @@ int NvBufSurfaceAllocate(struct nvbuf_surface **ret_surface, uint32_t count,
     }
     surface->next = surfaces;
     surfaces = surface;
-    if (fake.other_layout) {
+    if (fake.other_layout)
         shift(&surface->buffer);
-    }
     *ret_surface = &surface->public;
     return call_end(true);
 }
@@ -116,12 +113,10 @@ static unsigned tell_left(const struct surface *surface)
 {
     unsigned left = surface->image.registered + (surface->image.magic != 0);
 
-    for (int i = 0; i < NVBUF_PLANES_MAX && !fake.other_layout; i++) {
+    for (int i = 0; i < NVBUF_PLANES_MAX && !fake.other_layout; i++)
         left += surface->buffer.mapped.addresses[i] != NULL;
-    }
-    if (left) {
+    if (left)
         fprintf(stderr, "fake_nvmm: a surface has %u planes, images or registrations left\n", left);
-    }
     return left;
 }
 
@@ -131,18 +126,15 @@ int NvBufSurfaceDestroy(struct nvbuf_surface *public)
     bool good = call_begin(CALL_NvBufSurfaceDestroy);
     struct surface *surface = find(public), **at = &surfaces;
 
-    if (!surface) {
+    if (!surface)
         return call_end(false);
-    }
     tell_left(surface);
-    while (*at != surface) {
+    while (*at != surface)
         at = &(*at)->next;
-    }
     *at = surface->next;
     munmap(surface->device, surface->size);
-    if (!fake.other_layout) {
+    if (!fake.other_layout)
         close((int)surface->buffer.descriptor);
-    }
     free(surface);
     calls_report(); // a process that takes too long for its end is killed
     return call_end(good);
@@ -161,9 +153,8 @@ static struct surface *find_planes(const struct nvbuf_surface *public, int index
 {
     struct surface *surface = find(public);
 
-    if (!surface || index != 0 || plane < -1 || plane >= (int)surface->buffer.planes.count) {
+    if (!surface || index != 0 || plane < -1 || plane >= (int)surface->buffer.planes.count)
         return NULL;
-    }
     *ret_first = plane < 0 ? 0 : (uint32_t)plane;
     *ret_end = plane < 0 ? surface->buffer.planes.count : (uint32_t)plane + 1;
     return surface;
@@ -214,12 +205,10 @@ static bool sync_planes(const struct nvbuf_surface *public, int index, int plane
         uint8_t *cpu = surface->buffer.mapped.addresses[i];
         uint8_t *device = surface->device + planes->offset[i];
 
-        if (!cpu) {
+        if (!cpu)
             return false;
-        }
-        if (!fake.no_sync[to_cpu]) {
+        if (!fake.no_sync[to_cpu])
             memcpy(to_cpu ? cpu : device, to_cpu ? device : cpu, planes->size[i]);
-        }
     }
     return surface;
 }
@@ -276,12 +265,10 @@ int NvBufSurfaceUnMapEglImage(struct nvbuf_surface *public, int index)
     bool good = call_begin(CALL_NvBufSurfaceUnMapEglImage);
     struct surface *surface = find(public);
 
-    if (!surface || index != 0 || !surface->image.magic) {
+    if (!surface || index != 0 || !surface->image.magic)
         return call_end(false);
-    }
-    if (surface->image.registered) {
+    if (surface->image.registered)
         fprintf(stderr, "fake_nvmm: an image ends that CUDA still has\n");
-    }
     surface->image = (struct fake_image){0};
     surface->buffer.mapped.egl_image = NULL;
     return call_end(good);

@@ -1,4 +1,4 @@
-// What the camera is: its description, formats, sizes and rates.
+// The fake camera's description, formats, sizes and rates.
 #include "tests/fakes/v4l2/fake_camera.h"
 
 #include <errno.h>
@@ -56,9 +56,8 @@ static bool item(const struct fake_camera *camera, const char *key, const char *
     char *rest = list, *part;
 
     fake_option(camera->spec, key, list);
-    if (!list[0]) {
+    if (!list[0])
         snprintf(list, sizeof list, "%s", fallback);
-    }
     while ((part = strsep(&rest, ","))) {
         if (index-- == 0) {
             snprintf(text, 512, "%s", part);
@@ -85,9 +84,8 @@ bool fake_format_at(const struct fake_camera *camera, unsigned index, uint32_t *
         sscanf(text + 4, "@%u", ret_rate);
         return true;
     }
-    while (item(camera, "format", "YUYV", own, text)) {
+    while (item(camera, "format", "YUYV", own, text))
         own++;
-    }
     *ret_fourcc = V4L2_PIX_FMT_YUV420;
     return camera->converting && index == own;
 }
@@ -98,9 +96,8 @@ static unsigned own_rate(const struct fake_camera *camera, uint32_t wanted)
     unsigned rate;
 
     for (unsigned i = 0; fake_format_at(camera, i, &code, &rate); i++) {
-        if (code == wanted) {
+        if (code == wanted)
             return rate;
-        }
     }
     return 0;
 }
@@ -139,13 +136,12 @@ static void describe_sizes(struct fake_camera *camera)
         pix->bytesperline = 0;
         pix->sizeimage = full * 2 + 65536;
     }
-    if (fake_option_is(camera, "lie", "size")) {
+    if (fake_option_is(camera, "lie", "size"))
         pix->sizeimage /= 2;
-    } else if (fake_option_is(camera, "lie", "stride")) {
+    else if (fake_option_is(camera, "lie", "stride"))
         pix->bytesperline = 8;
-    } else if (fake_option_is(camera, "lie", "zero")) {
+    else if (fake_option_is(camera, "lie", "zero"))
         pix->width = 0;
-    }
 }
 
 int fake_set_format(struct fake_camera *camera, struct v4l2_pix_format *pix)
@@ -154,15 +150,14 @@ int fake_set_format(struct fake_camera *camera, struct v4l2_pix_format *pix)
     unsigned rate;
     char text[512];
 
-    if (fake_option_is(camera, "busy", "format") || camera->count > 0) {
+    if (fake_option_is(camera, "busy", "format") || camera->count > 0)
         return fake_refuse(EBUSY);
-    }
     fake_format_at(camera, 0, &first, &rate);
     for (unsigned i = 0; fake_format_at(camera, i, &code, &rate) && code != pix->pixelformat; i++) {
     }
     camera->pix = (struct v4l2_pix_format){.width = pix->width, .height = pix->height};
     camera->pix.pixelformat = code == pix->pixelformat ? code : first;
-    camera->pix.field = V4L2_FIELD_NONE;
+    camera->pix.field = fake_option_number(camera, "field", V4L2_FIELD_NONE);
     camera->pix.colorspace = V4L2_COLORSPACE_SRGB;
     camera->pix.quantization =
         fake_option_is(camera, "range", "full")      ? V4L2_QUANTIZATION_FULL_RANGE
@@ -183,6 +178,10 @@ int fake_set_format(struct fake_camera *camera, struct v4l2_pix_format *pix)
             }
         }
     }
+    if (camera->taken_width) {
+        camera->pix.width = camera->taken_width;
+        camera->pix.height = camera->taken_height;
+    }
     describe_sizes(camera);
     *pix = camera->pix;
     return 0;
@@ -193,9 +192,8 @@ int fake_enumerate_size(const struct fake_camera *camera, struct v4l2_frmsizeenu
     struct v4l2_frmsize_stepwise *range = &query->stepwise;
     char text[512];
 
-    if (!item(camera, "size", "640x480", query->index, text)) {
+    if (!item(camera, "size", "640x480", query->index, text))
         return fake_refuse(EINVAL);
-    }
     if (sscanf(text, "%ux%u-%ux%u/%ux%u", &range->min_width, &range->min_height, &range->max_width,
                &range->max_height, &range->step_width, &range->step_height) == 6) {
         query->type = V4L2_FRMSIZE_TYPE_STEPWISE;
@@ -211,9 +209,8 @@ int fake_enumerate_interval(const struct fake_camera *camera, struct v4l2_frmiva
     unsigned own = own_rate(camera, query->pixel_format);
     char text[512];
 
-    if (own > 0 ? query->index > 0 : !item(camera, "fps", "30", query->index, text)) {
+    if (own > 0 ? query->index > 0 : !item(camera, "fps", "30", query->index, text))
         return fake_refuse(EINVAL);
-    }
     query->type = V4L2_FRMIVAL_TYPE_DISCRETE;
     query->discrete = (struct v4l2_fract){1, own > 0 ? own : (uint32_t)atoi(text)};
     return 0;
@@ -227,9 +224,8 @@ int fake_set_rate(struct fake_camera *camera, struct v4l2_fract *interval)
     item(camera, "fps", "30", 0, text);
     camera->interval = (struct v4l2_fract){1, own > 0 ? own : (uint32_t)atoi(text)};
     for (unsigned i = 0; own == 0 && item(camera, "fps", "30", i, text); i++) {
-        if ((uint32_t)atoi(text) * interval->numerator == interval->denominator) {
+        if ((uint32_t)atoi(text) * interval->numerator == interval->denominator)
             camera->interval.denominator = (uint32_t)atoi(text);
-        }
     }
     *interval = camera->interval;
     return 0;

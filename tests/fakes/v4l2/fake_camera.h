@@ -6,7 +6,7 @@
 //   device=/dev/video0   its node            format=YUYV,MJPG@15  formats, with a rate of their own
 //   size=640x480,…       discrete sizes, or  size=16x16-1920x1080/8x2  a range with its step
 //   fps=30,15            rates               stride=0             bytes more in a line
-//   range=full|limited   quantization        userptr=no|qbuf      where USERPTR is refused
+//   range=full|limited   quantization        userptr=no|qbuf|once where USERPTR is refused
 //   mjpg=FILE            the JPEG            damage=garbage|truncated  what happens to JPEGs
 //                        (of another format: a picture as it lies in memory)
 //   colour=8,1,2         colorspace, ycbcr_enc and xfer_func
@@ -14,11 +14,15 @@
 //   short-every=N        every nth too short gap-every=N          a number lost before every nth
 //   burst=1              frames a tick       clock=none           no monotonic time
 //   unplug-after=N       gone after N frames, till reopened       silent=1   never a frame
-//   late=N               the first frame comes N seconds late
-//   busy=format|stream   EBUSY there         kind=output|mplane|gone|denied   no usable device
+//   plugged=FILE         there only while that file is
+//   dv=WxH|none          a card: the signal at its input; it has sizes of its own till that is
+//   taken dv-change-after=N    a signal of twice the width and height comes after N frames field=1
+//   the order of fields, of enum v4l2_field late=N               the first frame comes N seconds
+//   late busy=format|stream   EBUSY there         kind=output|mplane|gone|denied   no usable device
 //   nospc=YUYV,NV12      formats the USB bus has no bandwidth for
 //   hflip=1 vflip=1      has these controls  raw-device=/dev/video1  a node of raw samples alone
 //   lie=index|size|stride|zero|bytes         a driver that cannot be trusted
+//   lie=urgent|events    POLLPRI without an end, with no event or with no end of them
 //
 // Frame n (its sequence number), at sample (x, y) of each plane's own grid: Y 16 + (3 x + 5 y + 7
 // n) mod 220, Cb 16 + (2 x + y + 3 n) mod 225, Cr 16 + (x + 4 y + 5 n) mod 225; in RGB formats
@@ -36,11 +40,13 @@
 
 struct fake_camera {
     int fd;
-    bool in_use, converting, gone;
+    bool in_use, converting, gone, refused_once;
     char spec[1024];
     struct v4l2_pix_format pix;
     struct v4l2_fract interval;
     uint32_t memory, count, sequence, frames;
+    uint32_t taken_width, taken_height; // of the signal; 0: not yet
+    bool subscribed, changed;           // to events; the signal is another one
     uint8_t *jpeg;
     size_t jpeg_size;
     struct {
@@ -70,6 +76,12 @@ int fake_set_format(struct fake_camera *camera, struct v4l2_pix_format *pix);
 int fake_enumerate_size(const struct fake_camera *camera, struct v4l2_frmsizeenum *query);
 int fake_enumerate_interval(const struct fake_camera *camera, struct v4l2_frmivalenum *query);
 int fake_set_rate(struct fake_camera *camera, struct v4l2_fract *interval);
+
+// The ioctls of the same names, and whether there is an event.
+int fake_query_signal(const struct fake_camera *camera, struct v4l2_dv_timings *timings);
+int fake_take_signal(struct fake_camera *camera, const struct v4l2_dv_timings *timings);
+int fake_dequeue_event(struct fake_camera *camera, struct v4l2_event *event);
+bool fake_signal_has_news(const struct fake_camera *camera);
 
 // A sensor's raw samples, one colour a pixel.
 struct fake_mosaic {

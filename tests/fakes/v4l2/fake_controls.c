@@ -1,4 +1,4 @@
-// What can be set on the camera.
+// The fake camera's controls.
 #include "tests/fakes/v4l2/fake_camera.h"
 
 #include <errno.h>
@@ -49,18 +49,16 @@ static int has_control(const struct fake_camera *camera, uint32_t id)
 bool fake_control_is_on(uint32_t id)
 {
     for (size_t i = 0; i < CONTROLS; i++) {
-        if (controls[i].query.id == id) {
+        if (controls[i].query.id == id)
             return controls[i].value;
-        }
     }
     return false;
 }
 
 void fake_reset_controls(void)
 {
-    for (size_t i = 0; i < CONTROLS; i++) {
+    for (size_t i = 0; i < CONTROLS; i++)
         controls[i].value = controls[i].query.default_value;
-    }
 }
 
 int fake_query_control(const struct fake_camera *camera, struct v4l2_queryctrl *query)
@@ -83,15 +81,12 @@ int fake_query_control(const struct fake_camera *camera, struct v4l2_queryctrl *
 int fake_control(const struct fake_camera *camera, struct v4l2_control *argument, bool set)
 {
     for (size_t i = 0; i < CONTROLS; i++) {
-        if (controls[i].query.id != argument->id || !has_control(camera, argument->id)) {
+        if (controls[i].query.id != argument->id || !has_control(camera, argument->id))
             continue;
-        }
-        if (set && argument->id == V4L2_CID_WHITE_BALANCE_TEMPERATURE && controls[2].value) {
+        if (set && argument->id == V4L2_CID_WHITE_BALANCE_TEMPERATURE && controls[2].value)
             return fake_refuse(EACCES);
-        }
-        if (set && has_control(camera, argument->id) != 2) {
+        if (set && has_control(camera, argument->id) != 2)
             controls[i].value = argument->value;
-        }
         argument->value = controls[i].value;
         return 0;
     }

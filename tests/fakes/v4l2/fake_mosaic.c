@@ -46,9 +46,8 @@ bool fake_mosaic(uint32_t fourcc, struct fake_mosaic *ret_mosaic)
 
 uint32_t fake_mosaic_bytes(const struct fake_mosaic *mosaic, uint32_t width)
 {
-    if (mosaic->packed) {
+    if (mosaic->packed)
         return mosaic->bits == 10 ? (width + 3) / 4 * 5 : (width + 1) / 2 * 3;
-    }
     return mosaic->bits == 8 ? width : 2 * width;
 }
 

@@ -1,4 +1,4 @@
-// What the camera sees.
+// The fake camera's pictures.
 #include "tests/fakes/v4l2/fake_camera.h"
 
 #include <stdlib.h>
@@ -94,17 +94,14 @@ static uint32_t draw_jpeg(const struct fake_camera *camera, uint8_t *data)
 {
     uint32_t size = (uint32_t)camera->jpeg_size;
 
-    if (size == 0) {
+    if (size == 0)
         return 0;
-    }
     memcpy(data, camera->jpeg, size);
-    if (fake_every(camera, "damage-every", 1) && fake_option_is(camera, "damage", "truncated")) {
+    if (fake_every(camera, "damage-every", 1) && fake_option_is(camera, "damage", "truncated"))
         return size / 2;
-    }
     if (fake_every(camera, "damage-every", 1) && fake_option_is(camera, "damage", "garbage")) {
-        for (uint32_t i = 0, x = 1; i < size; i++, x = x * 1664525 + 1013904223) {
+        for (uint32_t i = 0, x = 1; i < size; i++, x = x * 1664525 + 1013904223)
             data[i] = (uint8_t)(x >> 24);
-        }
     }
     return size;
 }

@@ -9,21 +9,21 @@
 
 static void forget_mappings(struct fake_camera *camera)
 {
-    for (unsigned i = 0; i < FAKE_BUFFERS; i++) {
+    for (unsigned i = 0; i < FAKE_BUFFERS; i++)
         camera->buffers[i].data = NULL;
-    }
     camera->queued_count = camera->done_count = 0;
 }
 
 int fake_request_buffers(struct fake_camera *camera, struct v4l2_requestbuffers *request)
 {
     if (request->memory == V4L2_MEMORY_USERPTR &&
-        (camera->converting || fake_option_is(camera, "userptr", "no"))) {
+        (camera->converting || fake_option_is(camera, "userptr", "no") ||
+         (fake_option_is(camera, "userptr", "once") && !camera->refused_once))) {
+        camera->refused_once = true;
         return fake_refuse(EINVAL);
     }
-    if (request->count > FAKE_BUFFERS) {
+    if (request->count > FAKE_BUFFERS)
         request->count = FAKE_BUFFERS;
-    }
     forget_mappings(camera);
     camera->memory = request->memory;
     camera->count = request->count;
@@ -32,9 +32,8 @@ int fake_request_buffers(struct fake_camera *camera, struct v4l2_requestbuffers 
 
 int fake_query_buffer(const struct fake_camera *camera, struct v4l2_buffer *buffer)
 {
-    if (buffer->index >= camera->count) {
+    if (buffer->index >= camera->count)
         return fake_refuse(EINVAL);
-    }
     buffer->length = camera->pix.sizeimage;
     buffer->m.offset = buffer->index * (1U << 24);
     return 0;
@@ -47,9 +46,8 @@ int fake_queue_buffer(struct fake_camera *camera, const struct v4l2_buffer *buff
         return fake_refuse(EINVAL);
     }
     if (camera->memory == V4L2_MEMORY_USERPTR) {
-        if (fake_option_is(camera, "userptr", "qbuf") || buffer->length < camera->pix.sizeimage) {
+        if (fake_option_is(camera, "userptr", "qbuf") || buffer->length < camera->pix.sizeimage)
             return fake_refuse(EFAULT);
-        }
         camera->buffers[buffer->index].data = (uint8_t *)buffer->m.userptr;
     }
     camera->queued[camera->queued_count++] = buffer->index;
@@ -81,11 +79,10 @@ static void fill_buffer(struct fake_camera *camera, unsigned index)
     }
     filled->flags |= fake_every(camera, "error-every", 0) ? V4L2_BUF_FLAG_ERROR : 0;
     filled->bytesused /= fake_every(camera, "short-every", 0) ? 2 : 1;
-    if (fake_option_is(camera, "lie", "bytes")) {
+    if (fake_option_is(camera, "lie", "bytes"))
         filled->bytesused = UINT32_MAX;
-    } else if (fake_option_is(camera, "lie", "index")) {
+    else if (fake_option_is(camera, "lie", "index"))
         filled->index = 1000;
-    }
     camera->done[camera->done_count++] = index;
 }
 
@@ -100,9 +97,8 @@ static void expose(struct fake_camera *camera)
         return;
     }
     camera->sequence += fake_every(camera, "gap-every", 0);
-    if (camera->queued_count > 0) {
+    if (camera->queued_count > 0)
         fill_buffer(camera, shift(camera->queued, &camera->queued_count));
-    }
     camera->sequence++;
     camera->frames++;
 }
@@ -111,18 +107,14 @@ int fake_dequeue_buffer(struct fake_camera *camera, struct v4l2_buffer *buffer)
 {
     uint64_t ticks = 0;
 
-    if (read(camera->fd, &ticks, sizeof ticks) != sizeof ticks) {
+    if (read(camera->fd, &ticks, sizeof ticks) != sizeof ticks)
         ticks = 0;
-    }
-    for (uint64_t i = 0; i < ticks * fake_option_number(camera, "burst", 1) && i < 256; i++) {
+    for (uint64_t i = 0; i < ticks * fake_option_number(camera, "burst", 1) && i < 256; i++)
         expose(camera);
-    }
-    if (camera->gone && camera->done_count == 0) {
+    if (camera->gone && camera->done_count == 0)
         return fake_refuse(ENODEV);
-    }
-    if (camera->done_count == 0) {
+    if (camera->done_count == 0)
         return fake_refuse(EAGAIN);
-    }
     *buffer = camera->buffers[shift(camera->done, &camera->done_count)].filled;
     return 0;
 }
@@ -141,18 +133,14 @@ int fake_stream(struct fake_camera *camera, bool on)
     struct timespec period = {period_ns / 1000000000, period_ns % 1000000000};
     struct itimerspec timer = {period, period};
 
-    if (on && fake_option_is(camera, "busy", "stream")) {
+    if (on && fake_option_is(camera, "busy", "stream"))
         return fake_refuse(EBUSY);
-    }
-    if (on && lacks_bandwidth(camera)) {
+    if (on && lacks_bandwidth(camera))
         return fake_refuse(ENOSPC);
-    }
-    if (!on) {
+    if (!on)
         camera->queued_count = camera->done_count = 0;
-    }
     timer.it_value.tv_sec += fake_option_number(camera, "late", 0);
-    if (!on || fake_option_number(camera, "silent", 0)) {
+    if (!on || fake_option_number(camera, "silent", 0))
         timer = (struct itimerspec){0};
-    }
     return timerfd_settime(camera->fd, 0, &timer, NULL);
 }

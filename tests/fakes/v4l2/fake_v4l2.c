@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libv4l2.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,17 +25,19 @@
 #include "tests/fakes/v4l2/fake_controls.c" // NOLINT(bugprone-suspicious-include)
 #include "tests/fakes/v4l2/fake_mosaic.c" // NOLINT(bugprone-suspicious-include)
 #include "tests/fakes/v4l2/fake_picture.c" // NOLINT(bugprone-suspicious-include)
+#include "tests/fakes/v4l2/fake_signal.c" // NOLINT(bugprone-suspicious-include)
 #include "tests/fakes/v4l2/fake_stream.c" // NOLINT(bugprone-suspicious-include)
 // clang-format on
 
 static struct fake_camera cameras[CAMERAS];
+static unsigned fake_library_opens; // how often libv4l2 was given a camera
+static unsigned fake_waits;         // calls of ppoll()
 
 static struct fake_camera *find(int fd)
 {
     for (unsigned i = 0; fd >= 0 && i < CAMERAS; i++) {
-        if (cameras[i].in_use && cameras[i].fd == fd) {
+        if (cameras[i].in_use && cameras[i].fd == fd)
             return &cameras[i];
-        }
     }
     return NULL;
 }
@@ -43,9 +47,8 @@ static bool load_jpeg(struct fake_camera *camera)
     char path[512];
     FILE *file = fopen(fake_option(camera->spec, "mjpg", path), "re");
 
-    if (!file) {
+    if (!file)
         return false;
-    }
     camera->jpeg = malloc(JPEG_MAX);
     camera->jpeg_size = camera->jpeg ? fread(camera->jpeg, 1, JPEG_MAX, file) : 0;
     fclose(file);
@@ -63,22 +66,28 @@ static void forget_camera(int fd)
     }
 }
 
+static bool is_plugged(const char *spec)
+{
+    char file[512];
+
+    return !fake_option(spec, "plugged", file)[0] || access(file, F_OK) == 0;
+}
+
 static int open_camera(const char *spec)
 {
     struct fake_camera *camera = cameras;
     int fd;
 
-    if (strstr(spec, "kind=denied")) {
+    if (!is_plugged(spec))
+        return fake_refuse(ENOENT);
+    if (strstr(spec, "kind=denied"))
         return fake_refuse(EACCES);
-    }
     fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     forget_camera(fd);
-    while (camera < cameras + CAMERAS && camera->in_use) {
+    while (camera < cameras + CAMERAS && camera->in_use)
         camera++;
-    }
-    if (fd < 0 || camera == cameras + CAMERAS) {
+    if (fd < 0 || camera == cameras + CAMERAS)
         return fake_refuse(EMFILE);
-    }
     *camera = (struct fake_camera){.fd = fd, .in_use = true, .interval = {1, 30}};
     snprintf(camera->spec, sizeof camera->spec, "%s", spec);
     if (strstr(spec, "mjpg=") && !load_jpeg(camera)) {
@@ -127,9 +136,9 @@ int v4l2_fd_open(int fd, int flags)
     struct v4l2_capability capability;
     struct fake_camera *camera = find(fd);
 
-    if (!camera) {
+    if (!camera)
         return syscall(SYS_ioctl, fd, VIDIOC_QUERYCAP, &capability) < 0 ? -1 : fd;
-    }
+    fake_library_opens++;
     camera->converting = !(flags & V4L2_DISABLE_CONVERSION);
     return fd;
 }
@@ -147,15 +156,29 @@ int v4l2_close(int fd)
     return (int)syscall(SYS_close, fd);
 }
 
+// The kernel's ppoll(), except that a timer has no urgent news and the camera may.
+int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask)
+{
+    struct pollfd *volatile first = fds; // which glibc declares as written to alone
+    const struct fake_camera *camera = count == 1 ? find(first->fd) : NULL;
+    struct timespec left = timeout ? *timeout : (struct timespec){0};
+
+    fake_waits++;
+    if (camera && first->events & POLLPRI && fake_signal_has_news(camera)) {
+        first->revents = POLLPRI;
+        return 1;
+    }
+    return (int)syscall(SYS_ppoll, fds, count, timeout ? &left : NULL, mask, _NSIG / 8);
+}
+
 void *v4l2_mmap(void *start, size_t length, int protection, int flags, int fd, int64_t offset)
 {
     struct fake_camera *camera = find(fd);
     size_t index = (size_t)offset / (1U << 24);
     void *data;
 
-    if (!camera) {
+    if (!camera)
         return mmap(start, length, protection, flags, fd, offset);
-    }
     if (index >= camera->count) {
         errno = EINVAL;
         return MAP_FAILED;
@@ -188,12 +211,10 @@ static int enumerate_format(const struct fake_camera *camera, struct v4l2_fmtdes
     unsigned rate, own = 0;
     uint32_t code;
 
-    while (camera->converting && fake_format_at(camera, own, &code, &rate)) {
+    while (camera->converting && fake_format_at(camera, own, &code, &rate))
         own++;
-    }
-    if (!fake_format_at(camera, index, &format->pixelformat, &rate)) {
+    if (!fake_format_at(camera, index, &format->pixelformat, &rate))
         return fake_refuse(EINVAL);
-    }
     format->flags = camera->converting && index + 1 == own ? V4L2_FMT_FLAG_EMULATED : 0;
     return 0;
 }
@@ -207,10 +228,10 @@ int v4l2_ioctl(int fd, unsigned long request, ...)
     va_start(arguments, request);
     argument = va_arg(arguments, void *);
     va_end(arguments);
-    if (!camera) {
+    if (!camera)
         return (int)syscall(SYS_ioctl, fd, request, argument);
-    }
-    if (fake_option_is(camera, "kind", "gone") || (camera->gone && camera->done_count == 0)) {
+    if (fake_option_is(camera, "kind", "gone") || !is_plugged(camera->spec) ||
+        (camera->gone && camera->done_count == 0)) {
         return fake_refuse(ENODEV);
     }
     switch (request) {
@@ -233,6 +254,15 @@ int v4l2_ioctl(int fd, unsigned long request, ...)
         return fake_control(camera, argument, true);
     case VIDIOC_G_CTRL:
         return fake_control(camera, argument, false);
+    case VIDIOC_QUERY_DV_TIMINGS:
+        return fake_query_signal(camera, argument);
+    case VIDIOC_S_DV_TIMINGS:
+        return fake_take_signal(camera, argument);
+    case VIDIOC_SUBSCRIBE_EVENT:
+        camera->subscribed = true;
+        return 0;
+    case VIDIOC_DQEVENT:
+        return fake_dequeue_event(camera, argument);
     case VIDIOC_REQBUFS:
         return fake_request_buffers(camera, argument);
     case VIDIOC_QUERYBUF:

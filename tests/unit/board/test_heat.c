@@ -1,4 +1,4 @@
-// What is read of a board's temperatures, power and GPU, from trees of files as boards have them.
+// A board's temperatures, power and GPU, read from trees of files as boards have them.
 #include "tests/unit/unit.h"
 
 #include "board/heat.h"

@@ -13,9 +13,8 @@ static inline int counting_allocate(void *context, size_t size, void **ret_memor
 {
     struct counting *counting = context;
 
-    if (counting->allocations++ == counting->fail_at) {
+    if (counting->allocations++ == counting->fail_at)
         return -ENOSPC;
-    }
     counting->out++;
     return frame_allocator_host()->allocate(NULL, size, ret_memory);
 }

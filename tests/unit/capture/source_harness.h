@@ -40,9 +40,8 @@ static inline int harness_open(struct harness *harness, const struct source_ops 
 
 static inline void harness_start(struct harness *harness, const struct source_ops *ops)
 {
-    if (harness_open(harness, ops) < 0) {
+    if (harness_open(harness, ops) < 0)
         fail_msg("open: %s", harness->error.text);
-    }
     assert_int_equal(source_start(harness->source, &harness->error), 0);
 }
 
@@ -52,15 +51,13 @@ static inline struct frame *harness_next(struct harness *harness)
     struct frame *frame = NULL;
     int r = source_next(harness->source, (int)(PATIENCE_NS / NS_PER_MS), &harness->error, &frame);
 
-    if (r < 0) {
+    if (r < 0)
         fail_msg("next: %s: %s", strerror(-r), harness->error.text);
-    }
     return frame;
 }
 
 static inline void assert_contains(const char *text, const char *part)
 {
-    if (!strstr(text, part)) {
+    if (!strstr(text, part))
         fail_msg("\"%s\" does not say \"%s\"", text, part);
-    }
 }

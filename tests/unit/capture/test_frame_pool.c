@@ -117,9 +117,8 @@ TEST(test_a_pool_of_64_hands_out_64_different_frames)
     }
     assert_true(seen == UINT64_MAX);
     assert_null(frame_pool_take(pool));
-    for (int i = 0; i < 64; i++) {
+    for (int i = 0; i < 64; i++)
         frame_unref(frames[i]);
-    }
     frame_pool_unref(pool);
 }
 
@@ -129,9 +128,8 @@ TEST(test_host_memory_is_page_aligned_and_zeroed)
     struct frame *frame = frame_pool_take(pool);
 
     assert_int_equal((uintptr_t)frame->data % (uintptr_t)sysconf(_SC_PAGESIZE), 0);
-    for (size_t i = 0; i < frame->layout.size; i++) {
+    for (size_t i = 0; i < frame->layout.size; i++)
         assert_int_equal(frame->data[i], 0);
-    }
     frame_unref(frame);
     frame_pool_unref(pool);
 }
@@ -145,9 +143,8 @@ static void *hammer(void *argument)
     for (unsigned round = 0; round < HAMMER_ROUNDS; round++) {
         struct frame *frame = frame_pool_take(pool), *second;
 
-        if (!frame) {
+        if (!frame)
             continue;
-        }
         memset(frame->data, (int)(round & 255), 64);
         frame->sequence = round;
         second = frame_ref(frame);
@@ -164,9 +161,8 @@ TEST(test_threads_never_share_a_taken_frame)
     struct frame *frames[2];
     pthread_t threads[HAMMER_THREADS];
 
-    for (int i = 0; i < HAMMER_THREADS; i++) {
+    for (int i = 0; i < HAMMER_THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, hammer, pool), 0);
-    }
     for (int i = 0; i < HAMMER_THREADS; i++) {
         void *violations;
 
@@ -190,9 +186,8 @@ TEST(test_a_counted_copy_moves_every_plane_between_strides)
     struct copies copies = {0};
     uint8_t picture[27]; // 5x3 NV12: 15 bytes of luma, 2 rows of 3 chroma pairs
 
-    for (size_t i = 0; i < sizeof picture; i++) {
+    for (size_t i = 0; i < sizeof picture; i++)
         picture[i] = (uint8_t)(i + 1);
-    }
     frame_layout_init(&tight, pixel_format_by_name("NV12"), 5, 3, 1);
     frame_layout_init(&layout, pixel_format_by_name("NV12"), 5, 3, 16);
     assert_int_equal(frame_pool_new(&layout, 1, frame_allocator_host(), &pool), 0);

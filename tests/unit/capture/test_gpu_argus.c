@@ -152,9 +152,8 @@ TEST(test_a_frame_outlives_its_camera)
 
     bed_init(&bed, "", "", "");
     harness_start(&bed.harness, &source_argus_ops);
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3; i++)
         frames[i] = harness_next(&bed.harness);
-    }
     frame_unref(frames[1]);
     source_close(TAKE(bed.harness.source));
     assert_shows_the_pattern(frames[0]);
@@ -242,21 +241,18 @@ static int take_one(struct bed *bed)
     struct frame *frame = NULL;
     int r = harness->source ? 0 : harness_open(harness, &source_argus_ops);
 
-    if (r == 0) {
+    if (r == 0)
         r = source_next(harness->source, (int)(PATIENCE_NS / NS_PER_MS), &harness->error, &frame);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = frame_begin_cpu_access(frame, &harness->error);
-    }
     if (r < 0 && harness->source && harness->source->surface_failed) {
         assert_string_not_equal(harness->error.text, "");
         harness->environment.surfaces = NULL;
     }
-    if (r < 0) {
+    if (r < 0)
         source_close(TAKE(harness->source));
-    } else {
+    else
         compare_with_pattern(frame, CONFIG_FLIP_NONE);
-    }
     frame_unref(frame);
     return r;
 }
@@ -273,9 +269,8 @@ static bool live(const char *fault, uint64_t nth, bool onward)
     bed_init(&bed, "", "", "");
     fake_nvmm_play(library);
     bed.harness.camera.fps = 60;
-    for (unsigned i = 0; i < 10; i++) {
+    for (unsigned i = 0; i < 10; i++)
         failures += take_one(&bed) < 0;
-    }
     assert_true(failures <= 1);
     bool made = fake_nvmm_count("fake_nvmm_calls") >= nth;
     bed_finish(&bed);
@@ -286,13 +281,11 @@ TEST(test_whichever_call_fails_frames_come_and_nothing_is_left)
 {
     uint64_t nth = 1;
 
-    while (live("*", nth, false)) {
+    while (live("*", nth, false))
         nth++;
-    }
     assert_true(nth > 6 * 3); // two planes and an image of each of the camera's surfaces
-    for (nth = 1; nth <= 7; nth++) {
+    for (nth = 1; nth <= 7; nth++)
         live("NvBufSurfaceMapEglImage", nth, true);
-    }
 }
 
 int main(void)

@@ -16,7 +16,7 @@ static int setup(void **state)
     GstCaps *caps = gst_caps_new_empty_simple("video/x-raw");
 
     fixture = (struct fixture){0};
-    assert_int_equal(intake_new("fakesrc name=camera", caps, false, &fixture.environment,
+    assert_int_equal(intake_new("fakesrc name=camera", caps, INTAKE_NEWEST, &fixture.environment,
                                 &fixture.error, &fixture.intake),
                      0);
     gst_caps_unref(caps);

@@ -103,9 +103,8 @@ static struct source *start_camera(const struct jpeg *jpeg, int width, int heigh
              path, more);
     setenv("EDGED_FAKE_V4L2", camera, 1);
     memset(&copies, 0, sizeof copies);
-    if (source_v4l2_ops.open(&wish, &environment, &error, &source) < 0) {
+    if (source_v4l2_ops.open(&wish, &environment, &error, &source) < 0)
         fail_msg("%s: %s", camera, error.text);
-    }
     unlink(path);
     assert_int_equal(source_v4l2_ops.start(source, &error), 0);
     return source;

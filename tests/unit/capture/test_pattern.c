@@ -41,9 +41,8 @@ static uint8_t luma_at(const struct frame *frame, uint32_t x, uint32_t y)
     const uint8_t *row = frame_plane(frame, 0) + y * frame->layout.planes[0].stride;
     const char *format = frame->layout.format->name;
 
-    if (strcmp(format, "YUYV") == 0) {
+    if (strcmp(format, "YUYV") == 0)
         return row[2 * x];
-    }
     return strcmp(format, "UYVY") == 0 ? row[2 * x + 1] : row[x];
 }
 
@@ -55,15 +54,12 @@ static unsigned chroma_at(const struct frame *frame, uint32_t x, uint32_t y)
     const uint8_t *second = frame_plane(frame, 1) + y / 2 * frame->layout.planes[1].stride;
     const uint8_t *third = frame_plane(frame, 2) + y / 2 * frame->layout.planes[2].stride;
 
-    if (strcmp(format, "YUYV") == 0) {
+    if (strcmp(format, "YUYV") == 0)
         return (unsigned)packed[1] << 8 | packed[3];
-    }
-    if (strcmp(format, "UYVY") == 0) {
+    if (strcmp(format, "UYVY") == 0)
         return (unsigned)packed[0] << 8 | packed[2];
-    }
-    if (strcmp(format, "YU12") == 0) {
+    if (strcmp(format, "YU12") == 0)
         return (unsigned)second[x / 2] << 8 | third[x / 2];
-    }
     second += x / 2 * 2;
     return strcmp(format, "NV12") == 0 ? (unsigned)second[0] << 8 | second[1]
                                        : (unsigned)second[1] << 8 | second[0];
@@ -73,9 +69,8 @@ static void assert_pixel(const struct frame *frame, uint32_t x, uint32_t y, uint
                          uint8_t cb, uint8_t cr)
 {
     assert_int_equal(luma_at(frame, x, y), luma);
-    if (strcmp(frame->layout.format->name, "GREY") != 0) {
+    if (strcmp(frame->layout.format->name, "GREY") != 0)
         assert_int_equal(chroma_at(frame, x, y), (unsigned)cb << 8 | cr);
-    }
 }
 
 TEST(test_the_scene_of_frame_0_has_the_worked_values)

@@ -39,9 +39,8 @@ static unsigned luma_at(const struct frame *frame, unsigned corner)
     unsigned sum = 0;
 
     for (uint32_t y = top; y < top + 16; y++) {
-        for (uint32_t x = left; x < left + 16; x++) {
+        for (uint32_t x = left; x < left + 16; x++)
             sum += frame_plane(frame, 0)[y * frame->layout.planes[0].stride + x];
-        }
     }
     return sum / 256;
 }
@@ -56,9 +55,8 @@ static void read_corners(enum config_flip flip, unsigned ret_lumas[4])
     frame = harness_next(&harness);
     assert_int_equal(frame->layout.width, 320);
     assert_int_equal(frame->layout.height, 240);
-    for (unsigned corner = 0; corner < 4; corner++) {
+    for (unsigned corner = 0; corner < 4; corner++)
         ret_lumas[corner] = luma_at(frame, corner);
-    }
     frame_unref(frame);
     source_close(harness.source);
 }
@@ -78,9 +76,8 @@ TEST(test_a_picture_is_turned_clockwise)
 
     read_corners(CONFIG_FLIP_NONE, upright);
     for (unsigned a = 0; a < 4; a++) {
-        for (unsigned b = 0; b < a; b++) {
+        for (unsigned b = 0; b < a; b++)
             assert_true(upright[a] > upright[b] + 20 || upright[b] > upright[a] + 20);
-        }
     }
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         read_corners(cases[i].flip, turned);

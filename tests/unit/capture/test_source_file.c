@@ -26,18 +26,16 @@ static void late_pipeline_on_message(GObject *tracer, GstClockTime time, GstElem
 {
     (void)tracer;
     (void)time;
-    if (GST_IS_APP_SINK(element) && GST_MESSAGE_TYPE(message) == GST_MESSAGE_ASYNC_DONE) {
+    if (GST_IS_APP_SINK(element) && GST_MESSAGE_TYPE(message) == GST_MESSAGE_ASYNC_DONE)
         g_usleep(late_sink_us);
-    }
 }
 
 static void late_pipeline_on_event(GObject *tracer, GstClockTime time, GstPad *pad, GstEvent *event)
 {
     (void)tracer;
     (void)time;
-    if (GST_EVENT_TYPE(event) != GST_EVENT_SEEK) {
+    if (GST_EVENT_TYPE(event) != GST_EVENT_SEEK)
         return;
-    }
     if (!late_seek_pad) {
         late_seek_pad = pad;
         late_seeks++;
@@ -215,9 +213,8 @@ TEST(test_no_seek_outlives_its_clip)
         harness.camera.path = in_directory("short");
         harness_start(&harness, ops);
         late_seek_us = 20000;
-        while (late_seeks == 0) {
+        while (late_seeks == 0)
             frame_unref(harness_next(&harness));
-        }
         source_close(harness.source);
         assert_int_equal(late_seeks, 0);
         late_seek_us = 0;
@@ -234,9 +231,8 @@ TEST(test_a_seek_that_is_stuck_holds_up_no_close)
     harness_init(&harness);
     harness.camera.path = in_directory("short");
     harness_start(&harness, ops);
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++)
         frame_unref(harness_next(&harness));
-    }
     begin_ns = clock_now_ns();
     source_close(harness.source);
     assert_lasted(begin_ns, 0, 500 * NS_PER_MS);
@@ -312,9 +308,8 @@ TEST(test_a_clip_whose_pictures_begin_after_its_sound_opens)
     harness_init(&harness);
     harness.camera.path = in_directory("short");
     harness_start(&harness, ops);
-    for (int i = 0; i < 15; i++) {
+    for (int i = 0; i < 15; i++)
         frame_unref(harness_next(&harness));
-    }
     source_close(harness.source);
 }
 
@@ -364,14 +359,12 @@ TEST(test_a_pause_shows_the_last_picture_until_the_next_is_due)
         struct frame *frame = harness_next(&harness);
 
         begin_ns = begin_ns ? begin_ns : frame->pts_ns;
-        if (last_ns > 0) {
+        if (last_ns > 0)
             assert_in_range(frame->pts_ns - last_ns, 1, at_most_ns(450 * NS_PER_MS));
-        }
         last_ns = frame->pts_ns;
         assert_true(last_ns - begin_ns < PATIENCE_NS);
-        if (is_white(frame) && !white_ns) {
+        if (is_white(frame) && !white_ns)
             white_ns = frame->pts_ns;
-        }
         other = is_white(frame) ? other : was_white ? 1 : other + 1;
         was_white = is_white(frame);
         frame_unref(frame);
@@ -440,9 +433,8 @@ static int remove_directory(void **state)
     static const char *const names[] = {"short", "one.jpg", "cut.mp4", "empty.mp4", "garbage.mp4"};
 
     (void)state;
-    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
         remove(in_directory(names[i]));
-    }
     return remove(directory);
 }
 

@@ -11,9 +11,8 @@ static uint64_t copies_after(struct harness *harness, const char *pipeline, int 
     harness_init(harness);
     harness->camera.pipeline = (char *)pipeline;
     harness_start(harness, ops);
-    for (int i = 0; i < frames; i++) {
+    for (int i = 0; i < frames; i++)
         frame_unref(harness_next(harness));
-    }
     return harness->copies.count[COPY_GSTREAMER_FALLBACK];
 }
 
@@ -40,6 +39,25 @@ TEST(test_an_element_that_ignores_the_pool_costs_one_counted_copy_a_frame)
     assert_int_equal(copies_after(&harness, "videotestsrc ! identity drop-allocation=true", 10),
                      10);
     source_close(harness.source);
+}
+
+// It may be the last one of a burst. A pipeline whose pictures are rare says so.
+TEST(test_after_its_first_picture_a_pipeline_may_pause_as_between_bursts)
+{
+    static const struct {
+        const char *pipeline;
+        int64_t period_ns;
+    } cases[] = {
+        {"videotestsrc ! video/x-raw,framerate=25/1", 1200 * NS_PER_MS},
+        {"videotestsrc ! video/x-raw,framerate=1/5", 5 * NS_PER_S},
+    };
+    struct harness harness;
+
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        copies_after(&harness, cases[i].pipeline, 1);
+        assert_int_equal(harness.source->period_ns, cases[i].period_ns);
+        source_close(harness.source);
+    }
 }
 
 // imagefreeze sends one memory again and again: only the first may be handed out as it is, and is

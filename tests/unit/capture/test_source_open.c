@@ -9,9 +9,8 @@ static int stand_in_open(const struct config_camera *camera,
                          struct source **ret_source)
 {
     strcpy(v4l2_device, camera->device);
-    if (v4l2_result < 0) {
+    if (v4l2_result < 0)
         return error_set(error, v4l2_result, "the stand-in fails");
-    }
     return source_pattern_ops.open(camera, environment, error, ret_source);
 }
 

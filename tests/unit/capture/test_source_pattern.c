@@ -75,9 +75,8 @@ TEST(test_a_short_hiccup_loses_nothing)
         while (clock_now_ns() - begin_ns < 1600 * NS_PER_MS) {
             // The lane is busy for more than two periods.
         }
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 4; i++)
             last = next_number(&harness);
-        }
         took_ns = clock_now_ns() - begin_ns;
         dropped = harness.source->counters.dropped;
         source_close(harness.source);
@@ -95,15 +94,13 @@ TEST(test_frames_without_a_free_buffer_are_dropped_and_counted)
     harness_init(&harness);
     harness.camera.fps = 200;
     harness_start(&harness, ops);
-    while ((r = source_next(harness.source, 100, &harness.error, &frames[count])) == 0) {
+    while ((r = source_next(harness.source, 100, &harness.error, &frames[count])) == 0)
         count++;
-    }
     assert_int_equal(r, -EAGAIN);
     assert_true(count >= 2);
     assert_true(harness.source->counters.dropped >= 10);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         frame_unref(frames[i]);
-    }
     frame = harness_next(&harness);
     assert_true(frame->sequence >= harness.source->counters.dropped + (uint64_t)count);
     frame_unref(frame);

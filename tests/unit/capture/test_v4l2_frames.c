@@ -124,6 +124,95 @@ TEST(test_a_driver_that_refuses_userptr_gets_mmap)
     }
 }
 
+TEST(test_a_driver_that_refuses_userptr_once_is_asked_again)
+{
+    struct config_camera wish = camera_wish();
+    struct source *source = start_source("size=64x48 userptr=once", &wish);
+
+    assert_string_equal(source->mode.description, "V4L2 USERPTR YUYV 64x48@30");
+    assert_string_equal(source->userptr_missed.text, "");
+    close_source(source);
+}
+
+// An allocator for a GPU that takes memory of others, of which `lent_most` pieces at a time.
+static unsigned lent, lent_most;
+
+static int count_lent(void *context, void *memory, size_t size)
+{
+    (void)context;
+    assert_int_equal((uintptr_t)memory % 4096, 0);
+    assert_true(size >= 64 * 48 * 2);
+    if (lent == lent_most)
+        return -EINVAL;
+    lent++;
+    return 0;
+}
+
+static void count_returned(void *context, void *memory)
+{
+    (void)context;
+    memset(memory, 0, 64); // is still there
+    lent--;
+}
+
+static void use_lending_allocator(struct frame_allocator *allocator, unsigned most)
+{
+    *allocator = *frame_allocator_host();
+    allocator->lend = count_lent;
+    allocator->end_loan = count_returned;
+    source_allocator = allocator;
+    lent = 0;
+    lent_most = most;
+}
+
+TEST(test_the_drivers_buffers_are_used_where_they_are)
+{
+    struct config_camera wish = camera_wish();
+    struct frame_allocator allocator;
+    struct frame *held[3];
+
+    use_lending_allocator(&allocator, 32);
+    struct source *source = start_source("size=64x48 fps=200 stride=20 userptr=no", &wish);
+    assert_string_equal(source->mode.description, "V4L2 MMAP YUYV 64x48@200");
+    assert_string_equal(source->userptr_missed.text, "/dev/video0: the driver refuses USERPTR");
+    for (int i = 0; i < 40; i++) { // more than there are buffers
+        struct frame *frame = next_frame(source);
+
+        assert_picture(frame, "YUYV");
+        frame_unref(frame);
+    }
+    for (int i = 0; i < 3; i++)
+        held[i] = next_frame(source);
+    frame_unref(next_frame(source));
+    close_source(source);
+    assert_int_equal(copies_total(&copies), 0);
+    assert_true(lent > 0); // frames outlive their source
+    for (int i = 0; i < 3; i++) {
+        assert_picture(held[i], "YUYV");
+        frame_unref(held[i]);
+    }
+    assert_int_equal(lent, 0);
+    source_allocator = NULL;
+}
+
+TEST(test_buffers_that_the_gpu_does_not_take_are_copied)
+{
+    struct config_camera wish = camera_wish();
+    struct frame_allocator allocator;
+
+    for (unsigned most = 0; most < 3; most++) {
+        use_lending_allocator(&allocator, most);
+        struct source *source = start_source("size=64x48 fps=200 userptr=no", &wish);
+        struct frame *frame = next_frame(source);
+        assert_picture(frame, "YUYV");
+        frame_unref(frame);
+        assert_int_equal(copies.count[COPY_MMAP_FALLBACK], 1);
+        assert_int_equal(lent, 0);
+        close_source(source);
+        source_allocator = NULL;
+    }
+}
+
 TEST(test_a_format_nobody_knows_goes_through_libv4l2_and_is_counted)
 {
     struct config_camera wish = camera_wish();
@@ -136,6 +225,18 @@ TEST(test_a_format_nobody_knows_goes_through_libv4l2_and_is_counted)
     assert_int_equal(copies.count[COPY_MMAP_FALLBACK], 1);
     frame_unref(frame);
     close_source(source);
+}
+
+// A Jetson's has a plugin that would take the camera for another.
+TEST(test_libv4l2_is_given_no_camera_that_it_need_not_convert)
+{
+    struct config_camera wish = camera_wish();
+
+    fake_library_opens = 0;
+    close_source(start_source("format=YUYV size=64x48 fps=200", &wish));
+    assert_int_equal(fake_library_opens, 0);
+    close_source(start_source("format=M420 size=64x48 fps=200", &wish));
+    assert_int_equal(fake_library_opens, 1);
 }
 
 TEST(test_flagged_and_short_buffers_are_counted_and_not_handed_out)
@@ -197,9 +298,8 @@ TEST(test_frames_in_use_are_not_with_the_driver)
     struct frame *frame = NULL;
     struct error error = {0};
 
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++)
         held[i] = next_frame(source);
-    }
     assert_int_equal(source_v4l2_ops.next(source, 50, &error, &frame), -EAGAIN);
     for (int i = 0; i < 8; i++) {
         assert_picture(held[i], "YUYV");
@@ -220,6 +320,49 @@ TEST(test_a_frame_outlives_its_source)
     close_source(source);
     assert_picture(frame, "YUYV");
     frame_unref(frame);
+}
+
+// A capture card's picture is as large as the signal, of which it tells when it changes.
+TEST(test_a_signal_is_taken_as_it_comes_and_opened_again_when_it_changes)
+{
+    const char *const card = "size=640x480 dv=64x48 dv-change-after=3 fps=200";
+    struct config_camera wish = camera_wish();
+    struct source *source = start_source(card, &wish);
+    struct frame *frame = NULL;
+    struct error error = {0};
+    int r = 0;
+
+    assert_int_equal(source->mode.layout.width, 64);
+    for (int i = 0; i < 100 && (r == 0 || r == -EAGAIN); i++) {
+        r = source_v4l2_ops.next(source, 1000, &error, &frame);
+        if (r == 0)
+            frame_unref(frame);
+    }
+    assert_int_equal(r, -EIO);
+    assert_string_equal(error.text, "/dev/video0: the signal at its input has changed");
+    close_source(source);
+    source = start_source("size=640x480 dv=64x48 fps=200", &wish);
+    assert_int_equal(source->mode.layout.width, 128);
+    frame_unref(next_frame(source));
+    close_source(source);
+    signal_factor = 1;
+}
+
+TEST(test_urgent_news_without_an_end_keeps_no_core_busy)
+{
+    static const char *const cards[] = {"size=640x480 dv=64x48 lie=urgent fps=50",
+                                        "size=640x480 dv=64x48 lie=events fps=50"};
+    struct config_camera wish = camera_wish();
+
+    for (size_t i = 0; i < ARRAY_LENGTH(cards); i++) {
+        struct source *source = start_source(cards[i], &wish);
+
+        fake_waits = 0;
+        for (int frame = 0; frame < 20; frame++)
+            frame_unref(next_frame(source));
+        assert_in_range(fake_waits, 20, 1000); // one that asks again at once: 100,000 and more
+        close_source(source);
+    }
 }
 
 TEST(test_capture_time_is_the_drivers_when_it_is_monotonic)

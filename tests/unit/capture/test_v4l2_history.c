@@ -35,9 +35,8 @@ TEST(test_a_driver_that_does_not_count_has_no_gaps)
 {
     struct v4l2_history history = {0};
 
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         assert_int_equal(add(&history, 0), 0);
-    }
     assert_int_equal(add(&history, 1), 0);
     assert_int_equal(history.sequence, 4); // still one number a frame
     assert_int_equal(add(&history, 0), 0); // backwards is no gap either

@@ -1,4 +1,4 @@
-// What the tests of the V4L2 source share: the fake camera, linked into the program, where its
+// Shared by the tests of the V4L2 source: the fake camera, linked into the program, where its
 // functions win over libv4l2's, and the ways to open it.
 #pragma once
 
@@ -31,11 +31,14 @@ static inline struct config_camera camera_wish(void)
     };
 }
 
+static const struct frame_allocator *source_allocator; // NULL: the host's
+
 // Opens the camera that `camera` describes, as in EDGED_FAKE_V4L2.
 static inline int open_source(const char *camera, const struct config_camera *wish,
                               struct error *error, struct source **ret_source)
 {
-    struct source_environment environment = {frame_allocator_host(), &copies, NULL};
+    struct source_environment environment = {
+        source_allocator ? source_allocator : frame_allocator_host(), &copies, NULL};
 
     setenv("EDGED_FAKE_V4L2", camera, 1);
     memset(&copies, 0, sizeof copies);
@@ -49,9 +52,8 @@ static inline struct source *start_source(const char *camera, const struct confi
     struct error error;
     int r = open_source(camera, wish, &error, &source);
 
-    if (r < 0) {
+    if (r < 0)
         fail_msg("%s: %s", camera, error.text);
-    }
     assert_int_equal(source_v4l2_ops.start(source, &error), 0);
     return source;
 }
@@ -62,9 +64,8 @@ static inline struct frame *next_frame(struct source *source)
     struct error error = {0};
     int r = source_v4l2_ops.next(source, 2000, &error, &frame);
 
-    if (r < 0) {
+    if (r < 0)
         fail_msg("%s", r == -EAGAIN ? "no frame in 2 s" : error.text);
-    }
     return frame;
 }
 

@@ -18,3 +18,12 @@ static int remove_folder(void **state)
     (void)state;
     return chdir("/") == 0 ? rmdir(folder) : -1;
 }
+
+static inline void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}

@@ -7,7 +7,7 @@
 #include <string.h>
 
 // Loads text that must be free of problems, warnings included.
-static struct config *parse(const char *text)
+static inline struct config *parse(const char *text)
 {
     _cleanup_(cleanup_free) char *problem_text = NULL;
     struct config *config = NULL;

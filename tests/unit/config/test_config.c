@@ -1,4 +1,4 @@
-// What good configurations become, and back to text.
+// Good configurations: their values, and back to text.
 #include "tests/unit/config/config_text.h"
 
 #include <errno.h>
@@ -167,9 +167,8 @@ TEST(test_borders_are_allowed)
         "cameras = ( );",
     };
 
-    for (size_t i = 0; i < ARRAY_LENGTH(inside); i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(inside); i++)
         config_free(parse(inside[i]));
-    }
 }
 
 TEST(test_full_lists_are_allowed)
@@ -178,13 +177,11 @@ TEST(test_full_lists_are_allowed)
     _cleanup_(cleanup_config) struct config *config = NULL;
 
     strcat(text, "{ views = ( ");
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < 16; i++)
         sprintf(text + strlen(text), "%s{ name = \"v%d\"; }", i ? ", " : "", i);
-    }
     strcat(text, " ); }");
-    for (int i = 1; i < 64; i++) {
+    for (int i = 1; i < 64; i++)
         strcat(text, ", { }");
-    }
     strcat(text, " );");
     config = parse(text);
     assert_int_equal(config->camera_count, 64);

@@ -1,4 +1,4 @@
-// What a change of the configuration costs, key by key.
+// The cost of a change of the configuration, key by key.
 #include "config/diff.h"
 #include "config/schema/schema.h"
 #include "tests/unit/config/config_text.h"
@@ -51,23 +51,23 @@ TEST(test_each_changed_key_is_told_with_what_it_costs)
     _cleanup_(cleanup_free) char *text = write_diff(before, after);
 
     assert_string_equal(
-        text,
-        "rtsp.port: 8554 -> 8555, when edged is started again\n"
-        "cameras[0]: none -> \"new\", this camera starts anew\n"
-        "cameras[1].fps: 30 -> 25, this camera starts anew\n"
-        "cameras[1].views[0].thresholds: \"fixed\" -> \"median\", between two frames\n"
-        "cameras[1].views[0].low: 50.0 -> 60.0, between two frames\n"
-        "cameras[1].views[0].polygon: none -> ([0.0, 0.0], [1.0, 0.0], [0.5, 1.0]), between two "
-        "frames\n"
-        "cameras[1].views[0].bitrate_kbps: 4000 -> 900, between two frames\n"
-        "cameras[1].views[1].view: \"edges\" -> \"binary\", this view starts anew\n"
-        "cameras[1].views[1].gain: 1.0 -> 2.0, between two frames\n"
-        "cameras[1].views[1].keyframe_s: 1.0 -> 0.5, between two frames\n"
-        "cameras[1].views[2]: none -> \"more\", this view starts anew\n"
-        "cameras[1].views: \"gone\" -> none, this view starts anew\n"
-        "cameras[1].regions[0].start: 1.0 -> 2.0, between two frames\n"
-        "cameras: \"old\" -> none, this camera starts anew\n"
-        "kernels.gradient.block: [32, 8] -> [64, 4], between two frames\n");
+        text, "rtsp.port: 8554 -> 8555, when edged is started again\n"
+              "cameras.new: none -> \"new\", this camera starts anew\n"
+              "cameras.front.fps: 30 -> 25, this camera starts anew\n"
+              "cameras.front.views.thin.thresholds: \"fixed\" -> \"median\", between two frames\n"
+              "cameras.front.views.thin.low: 50.0 -> 60.0, between two frames\n"
+              "cameras.front.views.thin.polygon: none -> ([0.0, 0.0], [1.0, 0.0], [0.5, 1.0]), "
+              "between two "
+              "frames\n"
+              "cameras.front.views.thin.bitrate_kbps: 4000 -> 900, between two frames\n"
+              "cameras.front.views.edges.view: \"edges\" -> \"binary\", this view starts anew\n"
+              "cameras.front.views.edges.gain: 1.0 -> 2.0, between two frames\n"
+              "cameras.front.views.edges.keyframe_s: 1.0 -> 0.5, between two frames\n"
+              "cameras.front.views.more: none -> \"more\", this view starts anew\n"
+              "cameras.front.views.gone: \"gone\" -> none, this view starts anew\n"
+              "cameras.front.regions.door.start: 1.0 -> 2.0, between two frames\n"
+              "cameras.old: \"old\" -> none, this camera starts anew\n"
+              "kernels.gradient.block: [32, 8] -> [64, 4], between two frames\n");
 }
 
 TEST(test_users_and_roles_change_while_edged_runs)
@@ -77,10 +77,10 @@ TEST(test_users_and_roles_change_while_edged_runs)
         "rtsp = { users = \"rtsp.users\"; };\n"
         "cameras = ( { views = ( { name = \"edges\"; allow = [\"operator\", \"admin\"]; } ); } );");
 
-    assert_string_equal(text,
-                        "rtsp.users: \"\" -> \"rtsp.users\", between two frames\n"
-                        "cameras[0].views[0].allow: [\"viewer\"] -> [\"operator\", \"admin\"], "
-                        "between two frames\n");
+    assert_string_equal(
+        text, "rtsp.users: \"\" -> \"rtsp.users\", between two frames\n"
+              "cameras.camera0.views.edges.allow: [\"viewer\"] -> [\"operator\", \"admin\"], "
+              "between two frames\n");
 }
 
 TEST(test_the_log_line_names_a_few_paths_for_each_cost)
@@ -88,11 +88,13 @@ TEST(test_the_log_line_names_a_few_paths_for_each_cost)
     _cleanup_(cleanup_free) char *text = summarize(before, after);
 
     assert_string_equal(
-        text, "between two frames: cameras[1].views[0].thresholds, cameras[1].views[0].low, "
-              "cameras[1].views[0].polygon, cameras[1].views[0].bitrate_kbps and 4 more; "
-              "this view starts anew: cameras[1].views[1].view, cameras[1].views[2], "
-              "cameras[1].views; this camera starts anew: cameras[0], cameras[1].fps, cameras; "
-              "when edged is started again: rtsp.port");
+        text,
+        "between two frames: cameras.front.views.thin.thresholds, cameras.front.views.thin.low, "
+        "cameras.front.views.thin.polygon, cameras.front.views.thin.bitrate_kbps and 4 more; "
+        "this view starts anew: cameras.front.views.edges.view, cameras.front.views.more, "
+        "cameras.front.views.gone; this camera starts anew: cameras.new, cameras.front.fps, "
+        "cameras.old; "
+        "when edged is started again: rtsp.port");
 }
 
 TEST(test_an_equal_configuration_and_keys_without_effect_cost_nothing)
@@ -126,15 +128,30 @@ TEST(test_a_camera_pays_for_what_changes_in_it_alone)
     assert_int_equal(config_diff_camera(old, new, 2), CONFIG_COST_CAMERA);
 }
 
+// It must not refuse what it has no use for, such as an address without the users that allow it.
+TEST(test_a_camera_process_is_told_nothing_of_the_front)
+{
+    static const char one[] = "rtsp = { address = \"0.0.0.0\"; auth = \"none\"; };\n"
+                              "http = { port = 81; }; control = { socket = \"/s\"; };\n"
+                              "storage = { max_size = \"1G\"; }; backend = \"cpu\";\n"
+                              "cameras = ( { source = \"pattern\"; } );";
+    static const char other[] = "backend = \"cpu\"; cameras = ( { source = \"pattern\"; } );";
+    _cleanup_(cleanup_config) struct config *open = parse(one), *closed = parse(other);
+    _cleanup_(cleanup_free) char *text = format(open, 0), *same = format(closed, 0);
+
+    assert_string_equal(text, same);
+    assert_non_null(strstr(text, "backend = \"cpu\""));
+    assert_int_equal(config_diff_camera(open, closed, 0), CONFIG_COST_NONE);
+}
+
 static void assert_costs(const struct schema_group *group)
 {
     for (size_t i = 0; i < group->key_count; i++) {
         const struct schema_key *key = &group->keys[i];
 
         assert_int_not_equal(schema_cost(group, key), CONFIG_COST_NONE);
-        if (key->group) {
+        if (key->group)
             assert_costs(key->group);
-        }
     }
 }
 

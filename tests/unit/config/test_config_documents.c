@@ -87,9 +87,8 @@ static char *uncomment(const char *begin_line, const char *end_line)
 
     assert_non_null(end);
     end[strlen(end_line)] = '\0';
-    for (char *mark = begin; mark; mark = strchr(mark + 1, '\n')) {
+    for (char *mark = begin; mark; mark = strchr(mark + 1, '\n'))
         mark[1 + indent] = ' ';
-    }
     return strdup(begin);
 }
 

@@ -92,7 +92,12 @@ TEST(test_syntax_errors_have_their_line, enter_folder, leave_folder)
         {"backend = \"cpu\";\nrtsp = { port = ; };\n",
          "m.conf:2: error: syntax error in \"rtsp = { port = ; };\"\n"},
         {"backend = \"cpu\";\nbackend = \"cuda\";\n",
-         "m.conf:2: error: duplicate setting name in \"backend = \\\"cuda\\\";\"\n"},
+         "m.conf:2: error: duplicate setting name in \"backend = \\\"cuda\\\";\"; backend is "
+         "set at m.conf:1 already\n"},
+        {"rtsp = {\n  port = 1; };\nhttp = { port = 0; };\ncameras = ();\nhttp = { tls = true; "
+         "};\n",
+         "m.conf:5: error: duplicate setting name in \"http = { tls = true; };\"; http is set at "
+         "m.conf:3 already\n"},
         {"# one\n/* two\nthree */ cameras = ( { width == 640; } );\n",
          "m.conf:3: error: syntax error in \"three */ cameras = ( { width == 640; } );\"\n"},
         {"cameras = ( {\n", "m.conf:1: error: syntax error: \"{\" is never closed\n"},
@@ -360,7 +365,7 @@ TEST(test_mistakes_in_the_file_of_users_are_told_where_they_stand, enter_folder,
           "NAME:ROLE:HA1-MD5:HA1-SHA-256, as `edgectl passwd` writes them\n");
 }
 
-// Whoever checks may be another user than the one edged runs as.
+// The user who checks may be another than the one edged runs as.
 TEST(test_users_that_may_not_be_read_are_a_warning, enter_folder, leave_folder)
 {
     uid_t self = getuid();

@@ -1,4 +1,4 @@
-// What limits views and regions to a part of the picture, and the files that a configuration names.
+// Limits of views and regions to a part of the picture, and the files that a configuration names.
 #include "tests/unit/config/config_folder.h"
 
 #include <errno.h>
@@ -38,15 +38,6 @@ TEST(test_corners_are_taken_from_text)
     assert_number_equal(view->polygon[0].y, 0.5);
     assert_number_equal(view->polygon[2].x, 0.125);
     config_view_free(view);
-}
-
-static void write_file(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "we");
-
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
 }
 
 static struct config *load(const char *path, int result, char **ret_problems)

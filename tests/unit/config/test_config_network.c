@@ -38,9 +38,8 @@ TEST(test_a_url_has_a_host_and_a_port_that_there_can_be)
                              host) > 0);
         int r = config_parse(text, "t.conf", problems, &config);
         fclose(problems);
-        if ((r == 0) != is_good || (!is_good && !strstr(found, "cameras[0].url: got "))) {
+        if ((r == 0) != is_good || (!is_good && !strstr(found, "cameras[0].url: got ")))
             fail_msg("%s: %d %s", host, r, found);
-        }
     }
 }
 

@@ -62,13 +62,38 @@ static const char *const may[] = {
     "cameras.record.max_clip_s",
 };
 
+// The keys of which a change may show what was hidden: what privacy hides, or the camera's picture.
+static const char *const reveal_private[] = {
+    "cameras.flip", "cameras.width",   "cameras.height",
+    "cameras.fps",  "cameras.privacy", "cameras.privacy.polygon",
+};
+static const char *const reveal_picture[] = {
+    "cameras.views.view",
+    "cameras.views.stages",
+    "cameras.views.polygon",
+};
+
+static bool is_in(const char *const *list, size_t count, const char *path)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(list[i], path) == 0)
+            return true;
+    }
+    return false;
+}
+
+static enum schema_reveals reveals(const char *path)
+{
+    if (is_in(reveal_private, ARRAY_LENGTH(reveal_private), path))
+        return SCHEMA_REVEALS_PRIVATE;
+    return is_in(reveal_picture, ARRAY_LENGTH(reveal_picture), path) ? SCHEMA_REVEALS_PICTURE
+                                                                     : SCHEMA_REVEALS_NOTHING;
+}
+
 static bool may_be_changed(const char *path)
 {
-    for (size_t i = 0; i < ARRAY_LENGTH(may); i++) {
-        if (strcmp(may[i], path) == 0) {
-            return true;
-        }
-    }
+    if (is_in(may, ARRAY_LENGTH(may), path))
+        return true;
     return g_str_has_prefix(path, "kernels.") && strchr(path + strlen("kernels."), '.');
 }
 
@@ -81,9 +106,9 @@ static size_t walk(const struct schema_group *group, const char *path)
         const struct schema_key *key = &group->keys[i];
         g_autofree char *place = g_strdup_printf("%s%s%s", path, *path ? "." : "", key->name);
 
-        if (key->remote != may_be_changed(place)) {
+        if (key->remote != may_be_changed(place))
             fail_msg("%s: %s", place, key->remote ? "may be changed" : "may not");
-        }
+        assert_int_equal(key->reveals, reveals(place));
         count += key->remote + (key->group ? walk(key->group, place) : 0);
     }
     return count;

@@ -1,4 +1,4 @@
-// What config/redact.c hides, and what it leaves.
+// Texts that config/redact.c hides, and those it leaves.
 #include "tests/unit/text_table.h"
 
 #include "config/base.h"

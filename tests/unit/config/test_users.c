@@ -86,9 +86,8 @@ TEST(test_each_mistake_says_where_and_what_is_allowed_and_nothing_of_the_line)
          "u:3: got a name for the second time, allowed: a line a user"},
     };
 
-    for (size_t i = 0; i < ARRAY_LENGTH(mistakes); i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(mistakes); i++)
         refuse(mistakes[i].text, strlen(mistakes[i].text), -EINVAL, mistakes[i].error);
-    }
     refuse("#\0#", 3, -EINVAL, "u: got a byte 0, " LINES);
 }
 
@@ -97,9 +96,8 @@ TEST(test_there_are_at_most_256_users)
     GString *text = g_string_new(NULL);
     struct users *users = NULL;
 
-    for (unsigned i = 0; i < 256; i++) {
+    for (unsigned i = 0; i < 256; i++)
         g_string_append_printf(text, "u%u:viewer:" MD5 ":" SHA256 "\n", i);
-    }
     assert_int_equal(users_parse(USERS_PASSWORDS, text->str, text->len, "u", NULL, &users), 0);
     assert_int_equal(users->count, 256);
     users_free(users);
@@ -206,13 +204,13 @@ TEST(test_the_systemd_credential_stands_in_for_a_file_that_is_not_named)
     config.rtsp.users = (char[]){""};
     make_place(&place);
     setenv("CREDENTIALS_DIRECTORY", place.folder, 1);
-    assert_null(users_path(USERS_PASSWORDS, &config));
+    assert_null(users_path(USERS_PASSWORDS, &config, NULL));
     write_file(&place, MUFASA, strlen(MUFASA), 0440); // as an access list shows
-    _cleanup_(cleanup_free) char *credential = users_path(USERS_PASSWORDS, &config);
+    _cleanup_(cleanup_free) char *credential = users_path(USERS_PASSWORDS, &config, NULL);
     assert_string_equal(credential, place.path);
     read_file(&place, 0, NULL);
     config.rtsp.users = (char[]){"/etc/edged/rtsp.users"};
-    _cleanup_(cleanup_free) char *named = users_path(USERS_PASSWORDS, &config);
+    _cleanup_(cleanup_free) char *named = users_path(USERS_PASSWORDS, &config, NULL);
     assert_string_equal(named, "/etc/edged/rtsp.users");
     unsetenv("CREDENTIALS_DIRECTORY");
     drop_place(&place);

@@ -59,9 +59,8 @@ static inline void bed_init(struct account_bed *bed, const char *settings)
     text = settings ? g_strdup_printf("rtsp = { %s };", settings)
                     : g_strdup_printf("rtsp = { users = \"%s\"; };", bed->path);
     assert_int_equal(config_parse(text, "t.conf", stderr, &bed->config), 0);
-    if (account_new(bed->config, &error, &bed->account) < 0) {
+    if (account_new(bed->config, NULL, &error, &bed->account) < 0)
         fail_msg("%s", error.text);
-    }
 }
 
 static inline void bed_finish(struct account_bed *bed)
@@ -79,9 +78,8 @@ static inline const struct sockaddr *address(const char *text)
 
     v4 = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(40000)};
     v6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons(40000)};
-    if (inet_pton(AF_INET, text, &v4.sin_addr) == 1) {
+    if (inet_pton(AF_INET, text, &v4.sin_addr) == 1)
         return (const struct sockaddr *)&v4;
-    }
     assert_int_equal(inet_pton(AF_INET6, text, &v6.sin6_addr), 1);
     return (const struct sockaddr *)&v6;
 }

@@ -47,9 +47,8 @@ static void *run_process(void *context)
     process->result = camera_new(process->fd, &process->error, &camera);
     if (!process->result) {
         process->result = camera_run(camera);
-        if (front_before_free) {
+        if (front_before_free)
             front_before_free();
-        }
         camera_free(camera);
     }
     return NULL;
@@ -61,9 +60,8 @@ static void send_settings(struct front *front, const char *text)
     struct link_configuration head = {.number = ++front->number};
     struct iovec pieces[] = {{&head, sizeof head}, {(void *)text, strlen(text)}};
 
-    for (uint32_t i = 0; i < LINK_VIEWS_MAX; i++) {
+    for (uint32_t i = 0; i < LINK_VIEWS_MAX; i++)
         head.views[i] = i;
-    }
     assert_int_equal(link_send(front->link, LINK_CONFIGURE, 0, pieces, 2), 0);
 }
 

@@ -4,8 +4,7 @@
 #include "tests/unit/unit.h"
 
 #include "daemon/front/http/control.h"
-#include "daemon/front/http/routes.h"
-#include "tests/unit/daemon/filled_facts.h"
+#include "daemon/front/model/model.h"
 
 #include <glib-unix.h>
 #include <glib/gstdio.h>
@@ -16,40 +15,34 @@
 
 struct fixture {
     char *folder, *path;
+    struct model model; // of one camera, whose process is not started
     struct control *control;
-    unsigned texts;        // asked for by the server
-    enum config_role role; // the least that is shown the first camera
 };
 
-static inline char *write_status(void *context, enum facts_format format, enum config_role role)
+static inline void refuse_reload(void *context)
 {
-    struct fixture *fixture = context;
+    struct model *model = context;
+    struct config_problems problems = {0};
 
-    fixture->texts++;
-    return filled_text(format, HOSTILE_NAME, role >= fixture->role);
+    config_problems_tell(&problems, true, "e.conf:1", "a");
+    config_problems_tell(&problems, true, "e.conf:2", "b");
+    reload_verdict_set(&model->verdict, true, &problems);
 }
 
-static inline char *list_mounts(void *context, enum config_role role)
+static inline void ignore(void *context)
 {
-    const struct fixture *fixture = context;
-
-    return g_strdup(role >= fixture->role ? "rtsp://127.0.0.1:8554/front/edges" : "none");
-}
-
-static inline char *refuse_filter(void *context, enum config_role role, const char *camera,
-                                  const char *region)
-{
-    (void)context, (void)role, (void)camera, (void)region;
-    return NULL;
-}
-
-static inline char *refuse_reload(void *context)
-{
-    struct reload_verdict verdict = {.path = "/e.conf", .refused = true};
-
     (void)context;
-    verdict.problems = (char *)"e.conf:1: error: a\ne.conf:2: error: b\n";
-    return reload_verdict_json(&verdict);
+}
+
+static inline void make_model(struct model *model)
+{
+    const struct model_events events = {refuse_reload, ignore, ignore, model};
+    struct config *config = NULL;
+
+    assert_int_equal(config_parse("cameras = ( { name = \"front\"; source = \"pattern\"; } );",
+                                  "test", stderr, &config),
+                     0);
+    model_init(model, config, &(struct live){0}, NULL, NULL, &events);
 }
 
 static inline int setup(void **state)
@@ -59,13 +52,8 @@ static inline int setup(void **state)
 
     fixture->folder = g_dir_make_tmp("edged-XXXXXX", NULL);
     fixture->path = g_build_filename(fixture->folder, "control.sock", NULL);
-    const struct control_front front = {.status = write_status,
-                                        .list_mounts = list_mounts,
-                                        .reload = refuse_reload,
-                                        .refuse = refuse_filter,
-                                        .context = fixture};
-
-    assert_int_equal(control_new(fixture->path, &front, NULL, &error, &fixture->control), 0);
+    make_model(&fixture->model);
+    assert_int_equal(control_new(fixture->path, &fixture->model, &error, &fixture->control), 0);
     *state = fixture;
     return 0;
 }
@@ -75,6 +63,7 @@ static inline int teardown(void **state)
     struct fixture *fixture = *state;
 
     control_free(fixture->control);
+    model_finish(&fixture->model);
     assert_int_equal(access(fixture->path, F_OK), -1);
     assert_int_equal(g_rmdir(fixture->folder), 0);
     g_free(fixture->path);
@@ -132,12 +121,10 @@ static inline char *receive_reply(int fd, const char *until)
     unsigned guard = g_timeout_add(GUARD_MS, give_up, NULL);
     unsigned watch = g_unix_fd_add(fd, G_IO_IN | G_IO_HUP, receive, &reply);
 
-    while (!reply.ended && !(until && strstr(reply.text->str, until))) {
+    while (!reply.ended && !(until && strstr(reply.text->str, until)))
         g_main_context_iteration(NULL, TRUE);
-    }
-    if (!reply.ended) {
+    if (!reply.ended)
         g_source_remove(watch);
-    }
     g_source_remove(guard);
     return g_string_free(reply.text, FALSE);
 }

@@ -36,9 +36,8 @@ static inline unsigned nal_types(const uint8_t *bytes, size_t size)
     unsigned types = 0;
 
     for (size_t i = 0; i + 3 < size; i++) {
-        if (bytes[i] == 0 && bytes[i + 1] == 0 && bytes[i + 2] == 1) {
+        if (bytes[i] == 0 && bytes[i + 1] == 0 && bytes[i + 2] == 1)
             types |= 1U << (bytes[i + 3] & 31);
-        }
     }
     return types;
 }
@@ -72,9 +71,8 @@ static inline void wait_for(struct received *received, unsigned count)
     clock_gettime(CLOCK_REALTIME, &deadline);
     deadline.tv_sec += PATIENCE_NS / NS_PER_S;
     pthread_mutex_lock(&received->lock);
-    while (received->count < count) {
+    while (received->count < count)
         assert_int_equal(pthread_cond_timedwait(&received->changed, &received->lock, &deadline), 0);
-    }
     pthread_mutex_unlock(&received->lock);
 }
 
@@ -92,6 +90,7 @@ struct fixture {
     struct frame *frame;
     struct encoder_settings settings;
     int64_t captured_ns, frame_ns; // of the frame pushed last, and the time between two
+    struct encoder_trials trials;  // those that failed when an encoder was made
     struct error error;
 };
 
@@ -122,9 +121,8 @@ static inline int setup(void **state)
 
 static inline void forget_units(struct received *received)
 {
-    while (received->count > 0) {
+    while (received->count > 0)
         free(received->units[--received->count].bytes);
-    }
 }
 
 static inline int teardown(void **state)
@@ -143,7 +141,7 @@ static inline struct encoder *make(struct fixture *fixture)
     struct encoder *encoder = NULL;
 
     if (encoder_new(&fixture->settings, fixture->frame, NULL, receive, &fixture->received,
-                    &fixture->error, &encoder)) {
+                    &fixture->trials, &fixture->error, &encoder)) {
         fail_msg("encoder_new: %s", fixture->error.text);
     }
     fixture->captured_ns = clock_now_ns(); // later than the trial

@@ -25,9 +25,8 @@ static inline void append(struct text *text, const void *bytes, size_t size)
         text->room = 2 * (text->size + size) + 1;
         text->bytes = realloc(text->bytes, text->room);
     }
-    if (size > 0) {
+    if (size > 0)
         memcpy(text->bytes + text->size, bytes, size);
-    }
     text->size += size;
 }
 
@@ -41,9 +40,8 @@ static inline void append_start(struct text *text, size_t size)
 // Bytes that hold no start code, different ones for each seed.
 static inline void fill(uint8_t *bytes, size_t size, uint8_t header, unsigned seed)
 {
-    for (size_t i = 0; i < size; i++) {
+    for (size_t i = 0; i < size; i++)
         bytes[i] = (uint8_t)(0x10 + (i * 31 + i / 251 + seed) % 0xe0);
-    }
     bytes[0] = header;
 }
 
@@ -94,9 +92,8 @@ static inline size_t payload(const struct unit *unit, unsigned packet, uint8_t *
 
     assert_in_range(packet, 0, unit->packet_count - 1);
     assert_in_range(at->head_size + at->size, 1, UNIT_PACKET_MAX);
-    if (at->head_size) {
+    if (at->head_size)
         memcpy(ret_bytes, unit_packet_head(unit, at), at->head_size);
-    }
     memcpy(ret_bytes + at->head_size, unit->bytes + at->offset, at->size);
     return at->head_size + at->size;
 }
@@ -135,7 +132,8 @@ static inline void push_packets(GstElement *source, const struct unit *unit,
     }
 }
 
-// What GStreamer's receiver of that encoding, whose elements are `receiver`, makes of the packets.
+// The stream that GStreamer's receiver of that encoding, whose elements are `receiver`, makes of
+// the packets.
 static inline struct text receive(const struct unit *unit, const struct payloader_ops *payloader,
                                   const char *receiver)
 {

@@ -6,6 +6,7 @@
 #include "tests/unit/unit.h"
 
 #include "daemon/front/account/account.h"
+#include "daemon/front/model/mounts.h"
 #include "daemon/front/rtsp/rtsp_server.h"
 
 #include <arpa/inet.h>
@@ -20,6 +21,7 @@ struct rtsp_bed {
     struct config *config;
     struct account *account;
     struct stream *stream;
+    GHashTable *mounts;
     struct rtsp_server *server;
     char url[200]; // of the stream
 };
@@ -32,12 +34,12 @@ static inline struct rtsp_bed *rtsp_bed_new_with(const char *settings)
     struct error error = {0};
 
     assert_int_equal(config_parse(text, "test.conf", stderr, &bed->config), 0);
-    assert_int_equal(account_new(bed->config, &error, &bed->account), 0);
+    assert_int_equal(account_new(bed->config, NULL, &error, &bed->account), 0);
     assert_int_equal(stream_new("/front/edges", &payload_h264, 4000, &bed->stream), 0);
-    if (rtsp_server_new(bed->config, bed->account, &error, &bed->server) < 0) {
+    bed->mounts = mounts_new();
+    mounts_add(bed->mounts, "/front/edges", bed->stream, CONFIG_ROLE_VIEWER);
+    if (rtsp_server_new(bed->config, bed->mounts, bed->account, &error, &bed->server) < 0)
         fail_msg("%s", error.text);
-    }
-    rtsp_server_add(bed->server, "/front/edges", bed->stream, CONFIG_ROLE_VIEWER);
     snprintf(bed->url, sizeof bed->url, "%s/front/edges", rtsp_server_url(bed->server));
     return bed;
 }
@@ -55,6 +57,7 @@ static inline void rtsp_bed_free(struct rtsp_bed *bed)
     rtsp_server_free(bed->server);
     while (g_main_context_iteration(NULL, FALSE)) {
     }
+    g_hash_table_unref(bed->mounts);
     stream_unref(bed->stream);
     account_free(bed->account);
     config_free(bed->config);
@@ -102,9 +105,8 @@ static inline void client_turn(struct rtsp_client *client)
 
     while (g_main_context_iteration(NULL, FALSE)) {
     }
-    if (client->ended || poll(&wait, 1, 1) <= 0) {
+    if (client->ended || poll(&wait, 1, 1) <= 0)
         return;
-    }
     ssize_t size = recv(client->fd, client->bytes + client->size,
                         sizeof client->bytes - 1 - client->size, MSG_DONTWAIT);
     client->ended = size <= 0;
@@ -142,9 +144,8 @@ static inline bool client_take_packet(struct rtsp_client *client, int *ret_chann
     const uint8_t *bytes = (const uint8_t *)client->bytes;
     size_t size = client->size >= 4 ? (size_t)bytes[2] << 8 | bytes[3] : 0;
 
-    if (client->size < 4 + size || bytes[0] != '$') {
+    if (client->size < 4 + size || bytes[0] != '$')
         return false;
-    }
     *ret_channel = bytes[1];
     *ret_size = size;
     memcpy(ret_bytes, bytes + 4, size);
@@ -174,9 +175,8 @@ static inline char *client_read_reply(struct rtsp_client *client)
 
     while (client_take_packet(client, &channel, packet, &size) ||
            (size = client_reply_size(client)) == 0) {
-        if (client->ended) {
+        if (client->ended)
             return NULL;
-        }
         assert_true(clock_now_ns() - begin_ns < PATIENCE_NS);
         client_turn(client);
     }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "config/config.h"
-#include "daemon/front/status/status.h"
 #include "daemon/front/supervise/supervisor.h"
 #include "tests/unit/fake_path.h"
 #include "tests/unit/stopwatch.h"
@@ -86,9 +85,8 @@ static inline int tear_down(void **state)
     struct fixture *fixture = *state;
 
     supervisor_free(fixture->supervisor);
-    if (fixture->viewer.ring) {
+    if (fixture->viewer.ring)
         stream_leave(fixture->stream, &fixture->viewer);
-    }
     while (g_main_context_iteration(NULL, FALSE)) {
     }
     stream_unref(fixture->stream);
@@ -101,9 +99,9 @@ static inline int tear_down(void **state)
     return 0;
 }
 
-static inline struct camera_facts describe(struct fixture *fixture)
+static inline struct supervisor_report describe(struct fixture *fixture)
 {
-    struct camera_facts camera = {0};
+    struct supervisor_report camera;
 
     supervisor_describe(fixture->supervisor, &camera);
     return camera;
@@ -143,7 +141,7 @@ static inline bool is_failed(struct fixture *fixture)
 
 static inline bool is_restarted(struct fixture *fixture)
 {
-    return describe(fixture).process_restarts > 0;
+    return describe(fixture).restarts > 0;
 }
 
 static inline bool is_stopped(struct fixture *fixture)
@@ -168,9 +166,8 @@ static inline void start(struct fixture *fixture, const char *mood)
 // Takes all that the stream has.
 static inline void take_units(void *viewer)
 {
-    while (reader_peek(viewer)) {
+    while (reader_peek(viewer))
         reader_next(viewer);
-    }
 }
 
 static inline void watch(struct fixture *fixture)
@@ -193,9 +190,8 @@ static inline unsigned count_told(struct fixture *fixture, const char *what, pid
 
         if (space && strcmp(space + 1, what) == 0) {
             count++;
-            if (ret_last) {
+            if (ret_last)
                 *ret_last = atoi(*line);
-            }
         }
     }
     return count;

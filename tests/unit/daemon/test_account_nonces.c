@@ -96,9 +96,8 @@ TEST(test_counts_of_a_nonce_that_was_forgotten_are_not_taken)
         take_nonce(&bed, &client);
         assert_int_equal(verdict(&bed, &client), ACCOUNT_ALLOWED);
     }
-    for (first.count = 1; first.count <= 2; first.count++) { // 1 was taken, 2 may have been
+    for (first.count = 1; first.count <= 2; first.count++) // 1 was taken, 2 may have been
         assert_int_equal(verdict(&bed, &first), ACCOUNT_CHALLENGE);
-    }
 }
 
 RUN_TESTS(NULL, NULL)

@@ -9,9 +9,8 @@ static void fail_times(struct account_bed *bed, const char *from, unsigned times
     client.from = from;
     take_nonce(bed, &client);
     client.password = "wrongone";
-    for (unsigned i = 0; i < times; i++) {
+    for (unsigned i = 0; i < times; i++)
         assert_int_equal(verdict(bed, &client), ACCOUNT_CHALLENGE);
-    }
 }
 
 TEST(test_five_wrong_passwords_then_one_try_a_second)

@@ -12,7 +12,7 @@ static bool has_no_signal(const struct front *front)
     return front->telemetry.state == LINK_CAMERA_NO_SIGNAL;
 }
 
-// What the GPU was asked for is answered, and not by the configuration.
+// Whether the GPU that was asked for is answered for, and not by the configuration.
 static bool has_an_answer_about_the_gpu(const struct front *front)
 {
     return front->telemetry.gpu[0] && strcmp(front->telemetry.gpu, "backend = \"cpu\"") != 0;
@@ -31,9 +31,8 @@ static bool stopped(const struct front *front)
 static bool has_units_of_view_1(const struct front *front)
 {
     for (unsigned i = 0; i < front->units; i++) {
-        if (front->views[i] == 1) {
+        if (front->views[i] == 1)
             return true;
-        }
     }
     return false;
 }
@@ -90,9 +89,8 @@ static unsigned count_threads(const char *name)
             line[strcspn(line, "\n")] = 0;
             count += strcmp(line, name) == 0;
         }
-        if (file) {
+        if (file)
             fclose(file);
-        }
     }
     globfree(&names);
     return count;
@@ -133,9 +131,8 @@ TEST(test_telemetry_tells_the_memory_path)
 static bool has_another_key_frame(const struct front *front)
 {
     for (unsigned i = 1; i < front->units; i++) {
-        if (front->lives[i].key_frame) {
+        if (front->lives[i].key_frame)
             return true;
-        }
     }
     return false;
 }
@@ -291,9 +288,8 @@ TEST(test_without_a_camera_there_is_a_slate_and_a_reason)
     assert_int_equal(front.slates, 2);
     link_send_bytes(front.link, LINK_VIEW_START, 0, NULL, 0);
     until(&front, has_10_units);
-    for (unsigned i = 0; i < 10; i++) {
+    for (unsigned i = 0; i < 10; i++)
         assert_int_equal(front.lives[i].slate, 1);
-    }
     assert_int_equal(front.lives[0].key_frame, 1);
     end(&front, 0);
 }

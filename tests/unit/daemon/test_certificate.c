@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <glib.h>
 #include <glib/gstdio.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 
 // Runs a command in `folder` and returns what it printed, to be g_free()d.
@@ -22,9 +21,8 @@ static char *run_in(const char *folder, const char *command)
     assert_true(g_spawn_sync(folder, arguments, NULL,
                              G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, &output,
                              NULL, &status, NULL));
-    if (status != 0) {
+    if (status != 0)
         fail_msg("%s: status %d: %s", command, status, output);
-    }
     return output;
 }
 
@@ -114,9 +112,8 @@ static struct certificate *load(const char *path, const char *key_path)
     struct certificate *certificate = NULL;
     struct error error = {0};
 
-    if (certificate_load(path, key_path, &error, &certificate) < 0) {
+    if (certificate_load(path, key_path, &error, &certificate) < 0)
         fail_msg("%s", error.text);
-    }
     return certificate;
 }
 
@@ -127,9 +124,8 @@ static void assert_refused(const char *path, const char *key_path, int code, con
 
     assert_int_equal(certificate_load(path, key_path, &error, &certificate), code);
     assert_null(certificate);
-    if (!strstr(error.text, says)) {
+    if (!strstr(error.text, says))
         fail_msg("\"%s\" does not say \"%s\"", error.text, says);
-    }
 }
 
 static void write_text(const char *path, const char *text, mode_t mode)
@@ -277,9 +273,8 @@ time_t time(time_t *ret_time)
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    if (ret_time) {
+    if (ret_time)
         *ret_time = now.tv_sec + ahead_s;
-    }
     return now.tv_sec + ahead_s;
 }
 
@@ -299,9 +294,8 @@ TEST(test_the_generated_one_comes_back_when_a_clock_that_was_ahead_is_right, set
     assert_false(certificate_is_equal(shown[1], shown[3]));
     assert_true(certificate_is_equal(shown[1], shown[4]));
     assert_true(certificate_is_equal(shown[0], shown[5]));
-    for (size_t i = 0; i < ARRAY_LENGTH(shown); i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(shown); i++)
         certificate_unref(shown[i]);
-    }
 }
 
 // As often as one likes, in a few files.
@@ -321,9 +315,8 @@ TEST(test_a_clock_that_goes_on_being_wrong_leaves_four_files, setup, teardown)
     last = load("", "");
     assert_true(certificate_is_equal(first, last));
     files = g_dir_open(folder, 0, NULL);
-    while (g_dir_read_name(files)) {
+    while (g_dir_read_name(files))
         count++;
-    }
     g_dir_close(files);
     assert_int_equal(count, 4);
     certificate_unref(first);
@@ -373,67 +366,6 @@ TEST(test_the_state_directory_of_systemd_comes_first, setup, teardown)
     assert_true(g_str_has_suffix(path, "/tls.pem"));
     assert_int_equal(strlen(path), strlen(fixture->folder) + strlen("/tls.pem"));
     free(path);
-}
-
-static gnutls_session_t begin_client(int fd, const char *priority,
-                                     gnutls_certificate_credentials_t credentials)
-{
-    gnutls_session_t session;
-
-    assert_int_equal(gnutls_init(&session, GNUTLS_CLIENT | GNUTLS_NONBLOCK), 0);
-    assert_int_equal(gnutls_priority_set_direct(session, priority, NULL), 0);
-    assert_int_equal(gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, credentials), 0);
-    gnutls_transport_set_int(session, fd);
-    return session;
-}
-
-// What a client that offers `priority` ends up with: its description, or NULL where there is none.
-static char *negotiate(struct certificate *certificate, const char *priority)
-{
-    gnutls_certificate_credentials_t credentials;
-    gnutls_session_t server, client;
-    int fds[2], at_server = GNUTLS_E_AGAIN, at_client = GNUTLS_E_AGAIN;
-    char *agreed = NULL;
-
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
-    assert_int_equal(gnutls_certificate_allocate_credentials(&credentials), 0);
-    client = begin_client(fds[0], priority, credentials);
-    assert_int_equal(certificate_begin_session(certificate, &server), 0);
-    gnutls_transport_set_int(server, fds[1]);
-    for (int i = 0; i < 20 && (at_server || at_client); i++) {
-        at_client = at_client == GNUTLS_E_AGAIN ? gnutls_handshake(client) : at_client;
-        at_server = at_server == GNUTLS_E_AGAIN ? gnutls_handshake(server) : at_server;
-    }
-    if (!at_server && !at_client) {
-        char *description = gnutls_session_get_desc(server);
-
-        agreed = g_strdup(description);
-        gnutls_free(description);
-    }
-    gnutls_deinit(client);
-    gnutls_deinit(server);
-    gnutls_certificate_free_credentials(credentials);
-    close(fds[0]);
-    close(fds[1]);
-    return agreed;
-}
-
-TEST(test_a_client_gets_tls_1_2_or_1_3_and_nothing_older, setup, teardown)
-{
-    struct certificate *certificate = load("", "");
-    g_autofree char *newest = negotiate(certificate, "NORMAL");
-    g_autofree char *middle = negotiate(certificate, "NORMAL:-VERS-ALL:+VERS-TLS1.2");
-
-    (void)state;
-    assert_true(g_str_has_prefix(newest, "(TLS1.3)-(ECDHE-X25519)-(ECDSA-"));
-    assert_true(g_str_has_suffix(newest, "-(AES-128-GCM)"));
-    assert_true(g_str_has_prefix(middle, "(TLS1.2)-(ECDHE-X25519)-(ECDSA-"));
-    assert_true(g_str_has_suffix(middle, "-(AES-128-GCM)"));
-    assert_null(negotiate(certificate, "LEGACY:-VERS-ALL:+VERS-TLS1.1"));
-    assert_null(negotiate(certificate, "LEGACY:-VERS-ALL:+VERS-TLS1.0"));
-    assert_null(negotiate(certificate, "LEGACY:-VERS-ALL:+VERS-TLS1.2:-CIPHER-ALL:+AES-128-CBC"));
-    assert_null(negotiate(certificate, "NORMAL:-GROUP-ALL:+GROUP-FFDHE8192"));
-    certificate_unref(certificate);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -1,5 +1,5 @@
-// What a camera computes with, on a played driver: a GPU that is there, comes late, is tried again,
-// given up or lost.
+// A camera's GPU, on a played driver: one that is there, comes late, is tried again, given up or
+// lost.
 #include "tests/unit/caught_stderr.h"
 #include "tests/unit/daemon/no_surfaces.h"
 #include "tests/unit/unit.h"
@@ -44,9 +44,8 @@ int gpu_new(struct error *error, struct gpu **ret_gpu)
         sem_post(&driver.entered);
         sem_wait(&driver.answer);
     }
-    if (driver.open_result) {
+    if (driver.open_result)
         return error_set(error, driver.open_result, "%s", driver.open_error);
-    }
     *ret_gpu = calloc(1, sizeof **ret_gpu);
     (*ret_gpu)->info = (struct gpu_info){.name = "Board",
                                          .sm = 87,
@@ -94,9 +93,8 @@ int gpu_memory_new(struct gpu *gpu, enum config_memory wanted, struct error *why
 {
     assert_non_null(gpu);
     assert_int_not_equal(wanted, CONFIG_MEMORY_HOST);
-    if (driver.passed_over) {
+    if (driver.passed_over)
         error_set(why, 0, "%s", driver.passed_over);
-    }
     *ret_memory = calloc(1, sizeof **ret_memory);
     (*ret_memory)->kind = driver.kind;
     (*ret_memory)->allocator.kind = config_memory_name(driver.kind);
@@ -172,8 +170,7 @@ static void count_decision(void *context)
     sem_post(&decisions);
 }
 
-static struct compute *make(enum config_backend backend, enum config_memory memory,
-                            bool has_encoder)
+static struct compute *make(enum config_backend backend, enum config_memory memory, bool is_jetson)
 {
     static struct config_camera camera = {.name = "front"};
     static struct config config = {.cameras = &camera, .camera_count = 1};
@@ -182,7 +179,7 @@ static struct compute *make(enum config_backend backend, enum config_memory memo
     config.backend = backend;
     config.memory = memory;
     sem_init(&decisions, 0, 0);
-    assert_int_equal(compute_new(&config, has_encoder, count_decision, NULL, &compute), 0);
+    assert_int_equal(compute_new(&config, is_jetson, count_decision, NULL, &compute), 0);
     return compute;
 }
 
@@ -256,6 +253,22 @@ TEST(test_without_a_driver_auto_says_so_in_one_line, setup, teardown)
     compute_free(compute);
 }
 
+TEST(test_a_jetsons_missing_devices_may_come_and_no_others, setup, teardown)
+{
+    driver.open_result = -ENODEV;
+    driver.open_error = "no CUDA device";
+    for (int is_jetson = 0; is_jetson < 2; is_jetson++) {
+        struct compute *compute = make(CONFIG_BACKEND_AUTO, CONFIG_MEMORY_AUTO, is_jetson);
+        struct link_telemetry telemetry;
+
+        compute_start(compute);
+        settle(compute);
+        compute_describe(compute, &telemetry);
+        assert_int_equal(telemetry.gpu_may_return, is_jetson);
+        compute_free(compute);
+    }
+}
+
 TEST(test_a_wish_for_cuda_and_its_memory_is_answered_with_a_warning, setup, teardown)
 {
     driver.open_result = -ENODEV;
@@ -314,15 +327,15 @@ TEST(test_nvmm_that_is_not_there_leaves_registered_memory, setup, teardown)
     compute_free(compute);
 }
 
-TEST(test_auto_asks_for_nvmm_on_a_board_with_an_encoder_alone, setup, teardown)
+TEST(test_auto_asks_for_nvmm_on_a_jetson_alone, setup, teardown)
 {
-    for (int has_encoder = 0; has_encoder < 2; has_encoder++) {
-        struct compute *compute = make(CONFIG_BACKEND_AUTO, CONFIG_MEMORY_AUTO, has_encoder);
+    for (int is_jetson = 0; is_jetson < 2; is_jetson++) {
+        struct compute *compute = make(CONFIG_BACKEND_AUTO, CONFIG_MEMORY_AUTO, is_jetson);
 
         surfaces_asked = 0;
         compute_start(compute);
         settle(compute);
-        assert_int_equal(surfaces_asked, has_encoder);
+        assert_int_equal(surfaces_asked, is_jetson);
         compute_free(compute);
     }
 }
@@ -377,7 +390,7 @@ TEST(test_a_driver_that_does_not_answer_is_waited_for_10_s, setup, teardown)
     compute_try(compute, CONFIG_BACKEND_CUDA);
     assert_int_equal(driver.opened, 1);
 
-    // What comes late is given back; the next try is a new one.
+    // A GPU that comes late is given back; the next try is a new one.
     sem_post(&driver.answer);
     settle(compute);
     assert_int_equal(driver.gpus, 0);
@@ -447,7 +460,7 @@ TEST(test_a_gpu_given_up_is_kept_and_can_be_tried_again, setup, teardown)
 {
     struct compute *compute = start(CONFIG_BACKEND_AUTO, CONFIG_MEMORY_AUTO);
 
-    struct error why = {"view \"edges\""};
+    struct error why = {.text = "view \"edges\""};
 
     assert_int_equal(compute_blame(compute, -EIO, false, &why), 0); // the camera's
     driver.lacks_memory = true;

@@ -1,6 +1,7 @@
 // The socket file under the control server: where it is, its mode, and what may stand in its way.
 #include "tests/unit/unit.h"
 
+#include "daemon/common/control_path.h"
 #include "daemon/front/http/control_socket.h"
 
 #include <errno.h>
@@ -40,9 +41,8 @@ static void open_socket(struct control_socket *socket, const char *path)
 {
     struct error error = {0};
 
-    if (control_socket_open(socket, path, &error) < 0) {
+    if (control_socket_open(socket, path, &error) < 0)
         fail_msg("%s", error.text);
-    }
 }
 
 static void close_socket(struct control_socket *socket)
@@ -164,13 +164,11 @@ TEST(test_a_folder_that_cannot_be_written_is_named, setup, teardown)
     bool root = geteuid() == 0;
 
     assert_int_equal(chmod(fixture->folder, 0555), 0);
-    if (root) { // whom no mode stops
+    if (root) // whom no mode stops
         assert_int_equal(seteuid(65534), 0);
-    }
     refuse_socket(fixture->path, -EACCES, fixture->path);
-    if (root) {
+    if (root)
         assert_int_equal(seteuid(0), 0);
-    }
     assert_int_equal(chmod(fixture->folder, 0755), 0);
 }
 
@@ -179,7 +177,7 @@ static void assert_path(const char *configured, const char *expected)
     _cleanup_(cleanup_free) char *path = NULL;
     struct error error = {0};
 
-    assert_int_equal(control_socket_path(configured, &error, &path), 0);
+    assert_int_equal(control_path_find(configured, &error, &path), 0);
     assert_string_equal(path, expected);
 }
 
@@ -202,7 +200,7 @@ TEST(test_a_configured_path_that_is_too_long_is_refused)
     struct error error = {0};
     char *result = NULL;
 
-    assert_int_equal(control_socket_path(path, &error, &result), -EINVAL);
+    assert_int_equal(control_path_find(path, &error, &result), -EINVAL);
     assert_null(result);
     assert_non_null(strstr(error.text, "control.socket: "));
 }

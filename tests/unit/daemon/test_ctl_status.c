@@ -1,11 +1,9 @@
-// `edgectl status` against a control server in the same process: what it prints, and what it says
-// when nobody answers.
+// `edgectl status` against a server of the test's: what it prints, and what it says when nobody
+// answers.
 #include "tests/unit/unit.h"
 
-#include "daemon/ctl/client.h"
+#include "daemon/client/client.h"
 #include "daemon/ctl/commands.h"
-#include "daemon/front/http/control.h"
-#include "daemon/front/http/routes.h"
 #include "tests/unit/daemon/filled_facts.h"
 
 #include <errno.h>
@@ -64,45 +62,23 @@ static char *restore(int fd, int before, FILE *file)
     return text;
 }
 
-struct call {
-    char **argv;
-    int result;
-    gint done; // atomic
-};
-
-static void *run_call(void *context)
-{
-    struct call *call = context;
-
-    call->result = ctl_status((int)g_strv_length(call->argv), call->argv);
-    fflush(NULL);
-    g_atomic_int_set(&call->done, 1);
-    g_main_context_wakeup(NULL);
-    return NULL;
-}
-
-// Runs `edgectl` with words split at spaces, while the main loop serves; its exit status.
+// Runs `edgectl` with words split at spaces; its exit status.
 static int call_status(struct fixture *fixture, const char *arguments)
 {
     g_auto(GStrv) argv = g_strsplit(arguments, " ", -1);
-    struct call call = {.argv = argv};
     FILE *output = tmpfile(), *errors = tmpfile();
-    int stdout_before, stderr_before;
-    GThread *thread;
+    int stdout_before, stderr_before, result;
 
     fflush(NULL);
     stdout_before = redirect(STDOUT_FILENO, output);
     stderr_before = redirect(STDERR_FILENO, errors);
-    thread = g_thread_new("edgectl", run_call, &call);
-    while (!g_atomic_int_get(&call.done)) {
-        g_main_context_iteration(NULL, TRUE);
-    }
-    g_thread_join(thread);
+    result = ctl_status((int)g_strv_length(argv), argv);
+    fflush(NULL);
     g_free(fixture->output);
     g_free(fixture->errors);
     fixture->output = restore(STDOUT_FILENO, stdout_before, output);
     fixture->errors = restore(STDERR_FILENO, stderr_before, errors);
-    return call.result;
+    return result;
 }
 
 static int call_at_path(struct fixture *fixture, const char *options)
@@ -113,41 +89,82 @@ static int call_at_path(struct fixture *fixture, const char *options)
     return call_status(fixture, arguments);
 }
 
-static char *write_status(void *context, enum facts_format format, enum config_role role)
+#define SETTINGS                                                                                   \
+    "{\"settings\":[{\"key\":\"cameras.front.fps\",\"file\":30,\"running\":25,\"kept\":true,"      \
+    "\"from\":\"kept\",\"file_from\":\"edged.conf:7\"}]}"
+
+struct test_server {
+    int fd;
+    GThread *thread;
+};
+
+// Reads one request up to the end of its head. False: the client has hung up.
+static bool read_request(int fd, char *request, size_t size)
 {
-    (void)context, (void)role;
-    return filled_text(format, "back", true);
+    size_t length = 0;
+
+    for (ssize_t count; (count = recv(fd, request + length, size - 1 - length, 0)) > 0;) {
+        length += (size_t)count;
+        request[length] = 0;
+        if (strstr(request, "\r\n\r\n"))
+            return true;
+    }
+    return false;
 }
 
-static char *describe_config(void *context, enum control_config what, enum config_role role)
+// Answers requests for the status and for the settings until nobody listens any more.
+static void *answer_all(void *context)
 {
-    (void)context, (void)role;
-    assert_int_equal(what, CONTROL_CONFIG_SETTINGS);
-    return g_strdup("{\"settings\":[{\"key\":\"cameras.front.fps\",\"file\":30,\"running\":25,"
-                    "\"kept\":true,\"from\":\"kept\",\"file_from\":\"edged.conf:7\"}]}");
+    const struct test_server *server = context;
+    g_autofree char *status = filled_text(FACTS_JSON, (char[]){"back"});
+    char request[4096];
+    int fd;
+
+    while ((fd = accept(server->fd, NULL, NULL)) >= 0) {
+        while (read_request(fd, request, sizeof request)) {
+            const char *body = strstr(request, "/v1/status") ? status : SETTINGS;
+            g_autofree char *reply = g_strdup_printf(
+                "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s", strlen(body), body);
+
+            send(fd, reply, strlen(reply), MSG_NOSIGNAL);
+        }
+        close(fd);
+    }
+    return NULL;
 }
 
-static struct control *serve(struct fixture *fixture)
+static void serve(const struct fixture *fixture, struct test_server *server)
 {
-    const struct control_front front = {.status = write_status, .describe_config = describe_config};
-    struct control *control = NULL;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-    assert_int_equal(control_new(fixture->path, &front, NULL, NULL, &control), 0);
-    return control;
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", fixture->path);
+    server->fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(bind(server->fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(server->fd, 4), 0);
+    server->thread = g_thread_new("server", answer_all, server);
+}
+
+static void end_server(const struct fixture *fixture, const struct test_server *server)
+{
+    shutdown(server->fd, SHUT_RDWR);
+    g_thread_join(server->thread);
+    close(server->fd);
+    unlink(fixture->path);
 }
 
 TEST(test_tables_show_cameras_errors_and_mounts, setup, teardown)
 {
     struct fixture *fixture = *state;
-    struct control *control = serve(fixture);
+    struct test_server server;
 
+    serve(fixture, &server);
     assert_int_equal(call_at_path(fixture, ""), 0);
-    control_free(control);
+    end_server(fixture, &server);
     assert_string_equal(
         fixture->output,
         "edged " EDGED_VERSION ", cpu, up 1 h 02 min, 2 viewers, rtsp://127.0.0.1:8554\n"
         "inside TLS: rtsps://127.0.0.1:8322\n"
-        "status and metrics: https://127.0.0.1:9854\n"
+        "page, status and metrics: https://127.0.0.1:9854\n"
         "certificate: SHA-256 3F:A0, until 2033-05-18\n"
         "board: GPU-therm 98.5 C, power mode 15W, GPU 84% at 306 of 612 MHz, slowed down by "
         "gpu-throttle-alert\n"
@@ -158,6 +175,8 @@ TEST(test_tables_show_cameras_errors_and_mounts, setup, teardown)
         "front: V4L2 MMAP YUYV 1280x720@30 -> registered -> CUDA sm_87 -> x264enc, 1 copy a frame\n"
         "back    no signal              0.0   0       0\n"
         "front: v4l2h264enc hung and is tried last\n"
+        "front: encoder nvv4l2h264enc by descriptor failed its trial after 105 ms: no frame came "
+        "out\n"
         "front: GPU: Orin, 3 faults since the start\n"
         "front: stages computed (shared): gray 900 (2700), canny 450 (0)\n"
         "back: /dev/video9: No such device\n"
@@ -176,12 +195,13 @@ TEST(test_tables_show_cameras_errors_and_mounts, setup, teardown)
 TEST(test_json_is_the_servers_status, setup, teardown)
 {
     struct fixture *fixture = *state;
-    struct control *control = serve(fixture);
+    struct test_server server;
     g_autoptr(JsonParser) parser = json_parser_new();
     JsonObject *root;
 
+    serve(fixture, &server);
     assert_int_equal(call_at_path(fixture, "--json"), 0);
-    control_free(control);
+    end_server(fixture, &server);
     assert_true(json_parser_load_from_data(parser, fixture->output, -1, NULL));
     root = json_node_get_object(json_parser_get_root(parser));
     assert_int_equal(json_object_get_int_member(root, "viewers"), 2);
@@ -198,7 +218,7 @@ TEST(test_without_a_daemon_it_says_how_to_start_one, setup, teardown)
     assert_string_equal(fixture->output, "");
 }
 
-struct peer {
+struct test_peer {
     int fd;
     const char *reply;
 };
@@ -206,13 +226,12 @@ struct peer {
 // A server of the test's: reads one request and writes `reply` whatever it says.
 static void *answer(void *context)
 {
-    struct peer *peer = context;
+    struct test_peer *peer = context;
     int fd = accept(peer->fd, NULL, NULL);
     char request[1024];
 
-    if (recv(fd, request, sizeof request, 0) > 0) {
+    if (recv(fd, request, sizeof request, 0) > 0)
         send(fd, peer->reply, strlen(peer->reply), MSG_NOSIGNAL);
-    }
     close(fd);
     return NULL;
 }
@@ -220,7 +239,7 @@ static void *answer(void *context)
 static int get_from_peer(const struct fixture *fixture, const char *reply, struct error *error)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    struct peer peer = {.fd = socket(AF_UNIX, SOCK_STREAM, 0), .reply = reply};
+    struct test_peer peer = {.fd = socket(AF_UNIX, SOCK_STREAM, 0), .reply = reply};
     const struct client_options options = {.socket = fixture->path};
     _cleanup_(client_cleanup) struct client *client = NULL;
     _cleanup_(cleanup_free) char *body = NULL;
@@ -236,9 +255,8 @@ static int get_from_peer(const struct fixture *fixture, const char *reply, struc
     g_thread_join(thread);
     close(peer.fd);
     unlink(fixture->path);
-    if (result == 0) {
+    if (result == 0)
         assert_string_equal(body, "{}");
-    }
     return result;
 }
 
@@ -250,8 +268,7 @@ TEST(test_replies_that_are_no_good_are_told_apart, setup, teardown)
     } bad[] = {
         {"", "speaks no HTTP", -EPROTO},
         {"SSH-2.0-OpenSSH_9.2\r\n\r\n", "speaks no HTTP", -EPROTO},
-        {"HTTP/1.1 404 Not Found\r\n\r\n{\"error\": \"no such page\"}", "answers: no such page",
-         -EINVAL},
+        {"HTTP/1.1 404 Not Found\r\n\r\n{\"error\": \"no such page\"}", "no such page", -EINVAL},
         {"HTTP/1.1 404 Not Found\r\n\r\nnowhere", "status 404: nowhere", -EINVAL},
         {"HTTP/1.1 503 Service Unavailable\r\n\r\nfull", "status 503: full", -EAGAIN},
         {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n{}", "cut short", -EPROTO},
@@ -273,9 +290,8 @@ static int connect_at_once(const struct sockaddr_un *address)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
 
-    if (connect(fd, (const struct sockaddr *)address, sizeof *address) == 0) {
+    if (connect(fd, (const struct sockaddr *)address, sizeof *address) == 0)
         return fd;
-    }
     assert_int_equal(errno, EAGAIN);
     close(fd);
     return -1;
@@ -298,9 +314,8 @@ TEST(test_a_full_queue_is_a_daemon_that_does_not_answer, setup, teardown)
         assert_true(count < (int)ARRAY_LENGTH(waiting));
     }
     assert_int_equal(call_at_path(fixture, ""), 1);
-    while (count > 0) {
+    while (count > 0)
         close(waiting[--count]);
-    }
     close(server);
     unlink(fixture->path);
     assert_string_equal(fixture->errors, expected);

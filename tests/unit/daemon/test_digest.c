@@ -101,9 +101,8 @@ TEST(test_nothing_of_a_header_is_left_in_memory)
 
     assert_int_equal(authorization_parse("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==", &authorization), 0);
     authorization_finish(&authorization);
-    for (size_t i = 0; i < sizeof authorization; i++) {
+    for (size_t i = 0; i < sizeof authorization; i++)
         assert_int_equal(((const unsigned char *)&authorization)[i], 0);
-    }
 }
 
 RUN_TESTS(NULL, NULL)

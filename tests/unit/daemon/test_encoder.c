@@ -22,9 +22,8 @@ TEST(test_every_frame_gives_its_unit_in_order, setup, teardown)
     struct fixture *fixture = *state;
     struct encoder *encoder = make(fixture);
 
-    for (uint64_t n = 0; n < 100; n++) {
+    for (uint64_t n = 0; n < 100; n++)
         push(fixture, encoder, n, false);
-    }
     for (unsigned n = 0; n < 100; n++) {
         assert_int_equal(fixture->received.units[2 + n].life.sequence, n);
         assert_false(fixture->received.units[2 + n].trial);
@@ -55,9 +54,8 @@ static void fill_element(struct fixture *fixture, struct encoder *encoder)
     set_hold(received, true);
     assert_int_equal(push_only(fixture, encoder, 0, false), 0);
     pthread_mutex_lock(&received->lock);
-    while (!received->held) {
+    while (!received->held)
         pthread_cond_wait(&received->changed, &received->lock);
-    }
     pthread_mutex_unlock(&received->lock);
 }
 
@@ -67,9 +65,8 @@ TEST(test_a_full_queue_drops_the_oldest_and_keeps_its_key_frame, setup, teardown
     struct encoder *encoder = make(fixture);
 
     fill_element(fixture, encoder);
-    for (unsigned n = 1; n < 40; n++) {
+    for (unsigned n = 1; n < 40; n++)
         assert_int_equal(push_only(fixture, encoder, n, n == 20), n > ENCODER_QUEUE_LENGTH);
-    }
     set_hold(&fixture->received, false);
     wait_for(&fixture->received, 2 + 1 + ENCODER_QUEUE_LENGTH);
     for (unsigned i = 0; i < ENCODER_QUEUE_LENGTH; i++) {
@@ -86,9 +83,8 @@ TEST(test_a_queue_that_stands_for_a_second_makes_way_for_the_newest, setup, tear
     struct encoder *encoder = make(fixture);
 
     fill_element(fixture, encoder);
-    for (unsigned n = 1; n < 5; n++) {
+    for (unsigned n = 1; n < 5; n++)
         assert_int_equal(push_only(fixture, encoder, n, false), 0);
-    }
     poll(NULL, 0, 1100);
     assert_int_equal(push_only(fixture, encoder, 5, false), 4);
     set_hold(&fixture->received, false);
@@ -103,9 +99,8 @@ TEST(test_freeing_with_a_full_queue_gives_every_frame_back, setup, teardown)
     struct fixture *fixture = *state;
     struct encoder *encoder = make(fixture);
 
-    for (unsigned n = 0; n < 4; n++) {
+    for (unsigned n = 0; n < 4; n++)
         assert_true(push_only(fixture, encoder, n, false) >= 0);
-    }
     encoder_free(encoder);
     assert_int_equal(fixture->frame->references, 1);
 }

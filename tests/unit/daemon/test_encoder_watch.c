@@ -63,9 +63,8 @@ TEST(test_frames_that_nothing_comes_of_are_a_hang, set_up, tear_down)
     struct watched *watched = *state;
 
     encoder_watch_take(&watched->watch);
-    for (unsigned i = 0; i < ENCODER_WATCH_OWED; i++) {
+    for (unsigned i = 0; i < ENCODER_WATCH_OWED; i++)
         encoder_watch_give(&watched->watch);
-    }
     assert_int_equal(looks_until_found(watched), 4);
 }
 
@@ -76,16 +75,14 @@ TEST(test_progress_and_nothing_to_do_are_none, set_up, tear_down)
     for (unsigned i = 0; i < 50; i++) {
         encoder_watch_give(&watched->watch); // fewer than it may owe, and then one comes
         encoder_watch_enter(&watched->watch);
-        if (i % 3 == 2) {
+        if (i % 3 == 2)
             encoder_watch_take(&watched->watch);
-        }
         assert_int_equal(encoder_watches_look(&watched->watches), CONFIG_ENCODER_AUTO);
         encoder_watch_leave(&watched->watch);
     }
     encoder_watch_take(&watched->watch);
-    for (unsigned i = 0; i < 50; i++) {
+    for (unsigned i = 0; i < 50; i++)
         assert_int_equal(encoder_watches_look(&watched->watches), CONFIG_ENCODER_AUTO);
-    }
 }
 
 RUN_TESTS(NULL, NULL)

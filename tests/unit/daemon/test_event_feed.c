@@ -28,7 +28,7 @@ static void add(struct event_feed *feed, const char *camera, const char *region,
 
     snprintf(event.camera, sizeof event.camera, "%s", camera);
     snprintf(event.region, sizeof event.region, "%s", region);
-    event_feed_add(feed, &event);
+    event_feed_add(feed, event_of_motion(&event));
 }
 
 // Events `first` to `last` of front/door, each over at once.
@@ -55,9 +55,8 @@ static struct heard hear(struct event_feed *feed, const char *last_id, const cha
 
     event_feed_open(feed, CONFIG_ROLE_VIEWER, last_id, camera, region, &reader);
     event_reader_begin(&reader, heard.head);
-    while ((heard.result = event_reader_read(&reader, heard.rest)) > 0) {
+    while ((heard.result = event_reader_read(&reader, heard.rest)) > 0)
         heard.events++;
-    }
     event_reader_finish(&reader);
     return heard;
 }
@@ -87,9 +86,8 @@ static unsigned count(const GString *text, const char *what)
 {
     unsigned found = 0;
 
-    for (const char *at = text->str; (at = strstr(at, what)); at++) {
+    for (const char *at = text->str; (at = strstr(at, what)); at++)
         found++;
-    }
     return found;
 }
 
@@ -153,21 +151,21 @@ TEST(test_who_comes_back_hears_what_came_between_once, setup, teardown)
     finish(&again);
 }
 
-TEST(test_256_events_are_kept_for_who_was_away_for_longer, setup, teardown)
+TEST(test_1000_events_are_kept_for_who_was_away_for_longer, setup, teardown)
 {
     struct heard before = hear(*state, NULL, NULL, NULL);
     g_autofree char *id = last_id(before.head);
 
     add(*state, "front", "yard", MOTION_STARTED, 1);
-    add_pairs(*state, 1, 128);
+    add_pairs(*state, 1, 500);
     struct heard after = hear(*state, id, NULL, NULL);
-    assert_int_equal(after.events, 256);
+    assert_int_equal(after.events, 1000);
     assert_int_equal(count(after.rest, "\"number\":1,"), 2);
     // Its start is no longer kept, but it is under way.
     assert_int_equal(count(after.head, "\"region\":\"yard\""), 1);
     g_autofree char *exact = other_id(id, "1");
     struct heard rest = hear(*state, exact, NULL, NULL);
-    assert_int_equal(rest.events, 256);
+    assert_int_equal(rest.events, 1000);
     assert_int_equal(count(rest.head, "event:"), 0);
     finish(&before);
     finish(&after);
@@ -216,9 +214,32 @@ TEST(test_filters_leave_only_what_is_asked_for, setup, teardown)
     assert_int_equal(none.events, 0);
     assert_int_equal(count(fresh.head, "event:"), 1);
     struct heard *all[] = {&first, &camera, &region, &both, &none, &fresh};
-    for (size_t i = 0; i < ARRAY_LENGTH(all); i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(all); i++)
         finish(all[i]);
-    }
+}
+
+static enum config_role hide_front(const struct config *config, const struct event *event)
+{
+    (void)config;
+    return strcmp(event->camera, "front") == 0 ? CONFIG_ROLE_OPERATOR : CONFIG_ROLE_VIEWER;
+}
+
+TEST(test_events_of_a_camera_that_is_hidden_now_are_hidden_too, setup, teardown)
+{
+    struct event_feed *feed = *state;
+    const struct config config = {.camera_count = 0};
+
+    add_pairs(feed, 1, 3);
+    add(feed, "front", "door", MOTION_STARTED, 4);
+    add(feed, "back", "door", MOTION_STARTED, 5);
+    event_feed_keep_cameras(feed, &config, hide_front);
+    struct heard all = hear(feed, "all", NULL, NULL), now = hear(feed, NULL, NULL, NULL);
+    assert_null(strstr(all.head->str, "front"));
+    assert_null(strstr(all.rest->str, "front"));
+    assert_null(strstr(now.head->str, "front"));
+    assert_int_equal(all.events, 1);
+    finish(&all);
+    finish(&now);
 }
 
 TEST(test_who_lags_by_more_than_is_kept_is_told_so, setup, teardown)
@@ -227,9 +248,9 @@ TEST(test_who_lags_by_more_than_is_kept_is_told_so, setup, teardown)
     GString *text = g_string_new(NULL);
 
     event_feed_open(*state, CONFIG_ROLE_VIEWER, NULL, NULL, NULL, &reader);
-    add_pairs(*state, 1, 128);
+    add_pairs(*state, 1, 500);
     assert_int_equal(event_reader_read(&reader, text), 1);
-    add_pairs(*state, 129, 129);
+    add_pairs(*state, 501, 501);
     assert_int_equal(event_reader_read(&reader, text), -ENOBUFS);
     event_reader_finish(&reader);
     g_string_free(text, TRUE);

@@ -68,4 +68,16 @@ TEST(test_a_new_start_between_two_frames_keeps_the_rate)
     assert_int_equal(freshness_left_ns(&freshness, 10000 * MS), 3000 * MS);
 }
 
+TEST(test_the_camera_process_knows_how_long_its_camera_may_pause)
+{
+    struct freshness freshness = {.patience_ns = 9000 * MS};
+
+    freshness_start(&freshness, 0);
+    for (int64_t i = 0; i < 75; i++)
+        freshness_note(&freshness, 3000 * MS + i * MS);
+    assert_int_equal(freshness_left_ns(&freshness, 3074 * MS), 9200 * MS);
+    freshness.patience_ns = 500 * MS;
+    assert_int_equal(freshness_left_ns(&freshness, 3074 * MS), 700 * MS);
+}
+
 RUN_TESTS(NULL, NULL)

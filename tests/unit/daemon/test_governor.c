@@ -1,5 +1,5 @@
-// What a slow encoder gives up, and when it has it back, on a clock of the test's own. The times
-// are worked out by hand from what governor.h promises.
+// Size and rate that a slow encoder's view gives up, and when it has them back, on a clock of the
+// test's own. The times are worked out by hand from what governor.h promises.
 #include "daemon/camera/governor.h"
 
 #include "config/base.h"
@@ -98,9 +98,8 @@ TEST(test_a_key_frame_is_always_taken)
     governor_init(&governor, CONFIG_GOVERNOR_RATE);
     run(&governor, &now_ns, 5, 120 * NS_PER_MS);
     assert_int_equal(governor_level(&governor)->rate_divisor, 4);
-    for (unsigned n = 0; n < 3; n++) {
+    for (unsigned n = 0; n < 3; n++)
         assert_true(governor_takes(&governor, true));
-    }
     assert_false(governor_takes(&governor, false));
     assert_false(governor_takes(&governor, false));
     assert_false(governor_takes(&governor, false));

@@ -95,7 +95,7 @@ static int spawn_camera(struct life *life, int fd)
     char libraries[1300], path[600], options[OPTIONS_MAX], texts[ARRAY_LENGTH(kept)][512];
     char surfaces[OPTIONS_MAX], plugins[700], registered[96];
     char *environment[ARRAY_LENGTH(kept) + 6] = {libraries, options, surfaces, plugins, registered};
-    char *arguments[] = {"edged-camera", "--link-fd=3", NULL};
+    char *arguments[] = {"edged-camera", "--link-fd=3", "front", NULL};
     posix_spawn_file_actions_t actions;
     size_t count = uses_surfaces(life) ? 5 : 2;
 
@@ -196,9 +196,8 @@ static void read_log(struct life *life)
         fclose(log);
     }
     if (report) {
-        if (fscanf(report, "calls=%llu", &calls) != 1) {
+        if (fscanf(report, "calls=%llu", &calls) != 1)
             calls = 0;
-        }
         fclose(report);
     }
     life->calls = calls;
@@ -212,9 +211,8 @@ static bool tells_copies(const char *log)
         ", 0 copies a frame", "nvmm memory: ", "surfaces cannot be used", "no signal: camera: "};
     bool any = false;
 
-    for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(texts); i++)
         any |= strstr(log, texts[i]) != NULL;
-    }
     return any;
 }
 
@@ -226,25 +224,19 @@ static enum outcome judge(struct life *life, int status)
     bool ended = WIFEXITED(status) && WEXITSTATUS(status) <= 1 && (status != 0 || !life->lost);
 
     for (size_t i = 0; i < ARRAY_LENGTH(words) && !life->problem[0]; i++) {
-        if (strstr(life->log, words[i])) {
+        if (strstr(life->log, words[i]))
             snprintf(life->problem, sizeof life->problem, "it said \"%s\"", words[i]);
-        }
     }
-    if (!life->problem[0] && !ended) {
+    if (!life->problem[0] && !ended)
         snprintf(life->problem, sizeof life->problem, "it ended with status 0x%x", status);
-    }
-    if (!life->problem[0] && uses_surfaces(life) && !tells_copies(life->log)) {
+    if (!life->problem[0] && uses_surfaces(life) && !tells_copies(life->log))
         snprintf(life->problem, sizeof life->problem, "copies without a reason");
-    }
-    if (!life->problem[0] && life->fatal) {
+    if (!life->problem[0] && life->fatal)
         snprintf(life->problem, sizeof life->problem, "it gave up");
-    }
-    if (life->problem[0]) {
+    if (life->problem[0])
         return OUTCOME_BAD;
-    }
-    if (life->lost) {
+    if (life->lost)
         return OUTCOME_LOST;
-    }
     return strncmp(life->telemetry.backend, "CUDA", 4) == 0 ? OUTCOME_GPU : OUTCOME_CPU;
 }
 
@@ -266,9 +258,8 @@ static enum outcome live(struct life *life)
     link_send(life->link, LINK_CONFIGURE, 0,
               (struct iovec[]){{&head, sizeof head}, {text, strlen(text)}}, 2);
     link_send_bytes(life->link, LINK_VIEW_START, 0, NULL, 0);
-    if (!uses_surfaces(life)) {
+    if (!uses_surfaces(life))
         link_send_bytes(life->link, LINK_VIEW_START, 1, NULL, 0);
-    }
     watch(life);
     link_free(life->link);
     life->status = reap(life);
@@ -347,9 +338,8 @@ static void *run_lives(void *context)
         make_file(life->log_path);
         outcome = live(life);
         torture->counts[outcome]++;
-        if (outcome == OUTCOME_BAD) {
+        if (outcome == OUTCOME_BAD)
             note_problem(torture, life);
-        }
         if (outcome == OUTCOME_BAD || (outcome == OUTCOME_GPU && life->calls < life->nth) ||
             (torture->kind->last && life->nth >= torture->kind->last)) {
             torture->done = true;
@@ -367,18 +357,15 @@ static void fail_in_turn(const struct kind *kind)
     bool costs_gpu = kind->fails && strcmp(kind->fails, "*") == 0;
     pthread_t threads[LIVES_AT_ONCE];
 
-    for (unsigned i = 0; i < LIVES_AT_ONCE; i++) {
+    for (unsigned i = 0; i < LIVES_AT_ONCE; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, run_lives, &torture), 0);
-    }
-    for (unsigned i = 0; i < LIVES_AT_ONCE; i++) {
+    for (unsigned i = 0; i < LIVES_AT_ONCE; i++)
         pthread_join(threads[i], NULL);
-    }
     print_message("%s memory, %s: %u lives on the GPU, %u on the CPU, %u lost the GPU\n",
                   kind->memory, kind->source, torture.counts[OUTCOME_GPU],
                   torture.counts[OUTCOME_CPU], torture.counts[OUTCOME_LOST]);
-    if (torture.problem[0]) {
+    if (torture.problem[0])
         fail_msg("%s", torture.problem);
-    }
     assert_true(torture.counts[OUTCOME_GPU] > 0);
     assert_int_equal(torture.counts[OUTCOME_CPU] > 0, costs_gpu);
     assert_int_equal(torture.counts[OUTCOME_LOST] > 0, costs_gpu);

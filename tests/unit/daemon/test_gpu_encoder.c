@@ -9,6 +9,7 @@
 
 #define FRAMES ENCODER_PICTURES
 #define PUSHED 20
+#define TRIAL_FRAMES_MAX 30
 
 struct bed {
     struct fixture *fixture; // its pool and frame are surfaces
@@ -68,9 +69,8 @@ static int tear_down(void **state)
         frames[i] = frame_pool_take(bed->fixture->pool);
         assert_non_null(frames[i]);
     }
-    for (unsigned i = 0; i + 1 < FRAMES; i++) {
+    for (unsigned i = 0; i + 1 < FRAMES; i++)
         frame_unref(frames[i]);
-    }
     teardown((void **)&bed->fixture);
     gpu_surfaces_free(bed->surfaces);
     gpu_free(bed->gpu);
@@ -98,7 +98,7 @@ static void push_frames(struct fixture *fixture, struct encoder *encoder)
     assert_int_equal(fixture->received.units[2 + 10].life.key_frame, 1);
 }
 
-// What the last encoder wrote as it ended.
+// The report that the last encoder wrote as it ended.
 static void read_report(const struct bed *bed, unsigned *ret_imported, unsigned *ret_transformed)
 {
     g_autofree char *text = NULL;
@@ -109,8 +109,14 @@ static void read_report(const struct bed *bed, unsigned *ret_imported, unsigned 
     assert_int_equal(sscanf(line, "imported=%u transformed=%u", ret_imported, ret_transformed), 2);
 }
 
-static void check_way(struct bed *bed, const char *how, const char *why, unsigned imported,
-                      unsigned transformed)
+// The trial's two frames, or more of them on a machine so slow that no unit comes in time, and all
+// that were pushed after it.
+static void check_all_went(unsigned count)
+{
+    assert_in_range(count, 2 + PUSHED, TRIAL_FRAMES_MAX + PUSHED);
+}
+
+static void check_way(struct bed *bed, const char *how, const char *why, bool transforms)
 {
     struct fixture *fixture = bed->fixture;
     uint64_t before = fake_nvmm_count("fake_nvmm_cpu_accesses");
@@ -119,16 +125,20 @@ static void check_way(struct bed *bed, const char *how, const char *why, unsigne
 
     check_trial(fixture);
     assert_string_equal(encoder_how(encoder), how);
-    assert_int_equal(fixture->error.text[0] == '\0', why[0] == '\0');
-    assert_int_equal(strncmp(fixture->error.text, why, strlen(why)), 0); // how it begins
+    assert_int_equal(fixture->trials.count, why[0] != '\0');
+    if (fixture->trials.count) {
+        assert_string_equal(fixture->trials.list[0].encoder, "nvv4l2h264enc by descriptor");
+        assert_int_equal(strncmp(fixture->trials.list[0].reason, why, strlen(why)), 0);
+        assert_true(fixture->trials.list[0].took_ms > 0);
+    }
     push_frames(fixture, encoder);
-    assert_int_equal(count_copies(encoder, COPY_VIC_TRANSFORM), transformed > 0);
+    assert_int_equal(count_copies(encoder, COPY_VIC_TRANSFORM), transforms);
     assert_int_equal(count_copies(encoder, COPY_NVMM_COPY), 0);
     encoder_free(encoder);
     assert_int_equal(fake_nvmm_count("fake_nvmm_cpu_accesses"), before);
     read_report(bed, &counts[0], &counts[1]);
-    assert_int_equal(counts[0], imported);
-    assert_int_equal(counts[1], transformed);
+    check_all_went(counts[transforms]);
+    assert_int_equal(counts[!transforms], 0);
 }
 
 // A release whose elements know no descriptors. In a process of its own, as properties are made
@@ -140,9 +150,7 @@ static void encode_without_import(const void *context)
     (void)context;
     set_up((void **)&bed);
     play(bed, "no-import");
-    check_way(bed, " by transform",
-              "nvv4l2h264enc by descriptor: could not set property \"output-io-mode\"", 0,
-              2 + PUSHED);
+    check_way(bed, " by transform", "could not set property \"output-io-mode\"", true);
     tear_down((void **)&bed);
     fake_gpu_end(NULL);
     _exit(0);
@@ -158,7 +166,19 @@ TEST(test_a_release_without_descriptors_transforms)
 
 TEST(test_surfaces_go_in_by_descriptor_and_nobody_copies_them, set_up, tear_down)
 {
-    check_way(*state, " by descriptor", "", 2 + PUSHED, 0);
+    check_way(*state, " by descriptor", "", false);
+}
+
+// NVIDIA's spends an order for a key frame on one of the frames in its queue.
+TEST(test_the_trial_of_an_encoder_with_a_queue_takes_no_time, set_up, tear_down)
+{
+    struct bed *bed = *state;
+    int64_t start_ns = clock_now_ns();
+    struct encoder *encoder = make(bed->fixture);
+
+    assert_string_equal(encoder_name(encoder), "nvv4l2h264enc");
+    assert_true(clock_now_ns() - start_ns < 6 * NS_PER_S);
+    encoder_free(encoder);
 }
 
 TEST(test_h265_takes_them_as_well, set_up, tear_down)
@@ -174,7 +194,7 @@ TEST(test_h265_takes_them_as_well, set_up, tear_down)
     push_frames(bed->fixture, encoder);
     encoder_free(encoder);
     read_report(bed, &counts[0], &counts[1]);
-    assert_int_equal(counts[0], 2 + PUSHED);
+    check_all_went(counts[0]);
 }
 
 // By the names and values that NVIDIA's elements know: others are passed over.
@@ -224,8 +244,7 @@ TEST(test_its_size_cannot_be_given_up_so_the_rate_is, set_up, tear_down)
 TEST(test_an_encoder_that_fails_with_descriptors_transforms_and_that_is_counted, set_up, tear_down)
 {
     play(*state, "refuse-import");
-    check_way(*state, " by transform", "nvv4l2h264enc by descriptor: Failed to process frame.", 0,
-              2 + PUSHED);
+    check_way(*state, " by transform", "Failed to process frame.", true);
 }
 
 // By what the CPU reads of each plane.
@@ -238,13 +257,11 @@ TEST(test_an_encoder_without_hardware_reads_surfaces_by_the_cpu, set_up, tear_do
     encoder = make(bed->fixture);
     assert_string_equal(encoder_name(encoder), "x264enc");
     assert_string_equal(encoder_how(encoder), "");
-    assert_string_equal(bed->fixture->error.text,
-                        "nvv4l2h264enc by descriptor: Failed to process frame.; "
-                        "nvv4l2h264enc by transform: Failed to process frame.");
+    assert_string_equal(bed->fixture->trials.list[1].encoder, "nvv4l2h264enc by transform");
+    assert_string_equal(bed->fixture->trials.list[1].reason, "Failed to process frame.");
     push_frames(bed->fixture, encoder);
-    for (enum copy_kind kind = 0; kind < COPY_KIND_COUNT; kind++) {
+    for (enum copy_kind kind = 0; kind < COPY_KIND_COUNT; kind++)
         assert_int_equal(count_copies(encoder, kind), 0);
-    }
     encoder_free(encoder);
 }
 
@@ -257,7 +274,8 @@ TEST(test_a_surface_that_cannot_be_read_fails_the_encoder, set_up, tear_down)
     bed->fixture->settings.element = CONFIG_ENCODER_X264;
     fake_nvmm_play("fail=NvBufSurfaceSyncForCpu:1+");
     assert_int_equal(encoder_new(&bed->fixture->settings, bed->fixture->frame, NULL, receive,
-                                 &bed->fixture->received, &bed->fixture->error, &encoder),
+                                 &bed->fixture->received, &bed->fixture->trials,
+                                 &bed->fixture->error, &encoder),
                      -ENOSYS);
     assert_string_equal(bed->fixture->error.text,
                         "no encoder works; x264enc: NvBufSurfaceSyncForCpu failed");
@@ -288,7 +306,7 @@ TEST(test_from_plain_memory_every_copy_is_counted, set_up, tear_down)
     encoder_free(encoder);
     assert_true(fake_nvmm_count("fake_nvmm_cpu_accesses") > before + PUSHED);
     read_report(bed, &counts[0], &counts[1]);
-    assert_int_equal(counts[1], 2 + PUSHED);
+    check_all_went(counts[1]);
     fixture->received = plain.received;
     teardown(&other);
 }

@@ -69,9 +69,8 @@ static unsigned times_said(const char *text)
 
     assert_true(size >= 0);
     log[size] = 0;
-    for (const char *at = log; (at = strstr(at, text)); at++) {
+    for (const char *at = log; (at = strstr(at, text)); at++)
         times++;
-    }
     return times;
 }
 
@@ -87,7 +86,7 @@ static void finish(struct front *front)
     setup(NULL);
 }
 
-// What a process leaves that has lost its GPU is its end's to release.
+// A process that has lost its GPU leaves memory that its end releases.
 static int teardown_lost(void **state)
 {
     release_stderr();
@@ -102,9 +101,8 @@ TEST(test_slates_are_shown_while_the_driver_opens, setup, teardown)
     begin(&front, CAMERA);
     watch(&front, 0);
     until(&front, has_10_units);
-    for (unsigned i = 0; i < 10; i++) {
+    for (unsigned i = 0; i < 10; i++)
         assert_int_equal(front.lives[i].slate, 1);
-    }
     assert_int_equal(front.telemetry.state, LINK_CAMERA_STARTING);
     assert_string_equal(front.telemetry.backend, "");
     fake_gpu_change(BOARD);
@@ -137,9 +135,8 @@ TEST(test_frames_are_encoded_as_they_are_after_the_gpu_had_them, setup, teardown
     struct front front;
 
     begin(&front, "memory = \"managed\"; " CAMERA);
-    for (uint32_t view = 0; view < 3; view++) {
+    for (uint32_t view = 0; view < 3; view++)
         watch(&front, view);
-    }
     until(&front, has_40_units);
     assert_true(is_on_gpu(&front));
     end(&front, 0);

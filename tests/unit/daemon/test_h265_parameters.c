@@ -96,7 +96,7 @@ static GstPadProbeReturn keep(GstPad *pad, GstPadProbeInfo *info, gpointer data)
     return GST_PAD_PROBE_OK;
 }
 
-// What becomes of an access unit; `expected` NULL: it is kept back.
+// Asserts that an access unit becomes `expected`; NULL: it is kept back.
 static void assert_becomes(GstPad *pad, const char *unit, const char *expected)
 {
     g_autoptr(GByteArray) bytes = bytes_of(unit);

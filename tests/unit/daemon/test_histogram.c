@@ -49,9 +49,8 @@ TEST(test_percentiles_of_an_even_spread_are_near_the_true_ones)
 {
     struct histogram histogram = {0};
 
-    for (int i = 1; i <= 1000; i++) { // 0.1 ms to 100 ms
+    for (int i = 1; i <= 1000; i++) // 0.1 ms to 100 ms
         histogram_add_ns(&histogram, i * 100 * NS_PER_US);
-    }
     assert_float_equal(histogram_percentile_ms(&histogram, 0.5), 50, 0.1);
     assert_float_equal(histogram_percentile_ms(&histogram, 0.95), 95, 0.1);
     assert_float_equal(histogram_percentile_ms(&histogram, 0.99), 99, 0.1);

@@ -52,9 +52,8 @@ static uint64_t check_chosen(const char *kinds, const struct record_storage *lim
 
     fill(&library, kinds);
     GPtrArray *chosen = library_choose(&library, limits, facts, &missing);
-    for (guint i = 0; i < chosen->len; i++) {
+    for (guint i = 0; i < chosen->len; i++)
         ids[i] = (char)('0' + ((const struct recording *)chosen->pdata[i])->id);
-    }
     assert_string_equal(ids, expected);
     g_ptr_array_unref(chosen);
     library_finish(&library);
@@ -124,7 +123,7 @@ TEST(test_a_start_that_finds_all_clips_too_old_doubts_the_clock)
     facts.found_ns = START_NS - 3600 * NS_PER_S;
     check_chosen("eee", &limits, &facts, "");
     check_chosen("eeee", &limits, &facts, "1");
-    // What it records with a clock that is 20 years ahead does not make the others too old.
+    // A clip recorded with a clock that is 20 years ahead does not make the others too old.
     facts.wall_ns = START_NS + 20 * 365 * DAY_NS;
     check_chosen("eee", &limits, &facts, "");
     facts.found_ns = INT64_MAX;

@@ -39,9 +39,8 @@ static int teardown(void **state)
     struct pair *pair = *state;
 
     link_free(pair->a);
-    if (pair->peer >= 0) {
+    if (pair->peer >= 0)
         close(pair->peer);
-    }
     free(pair);
     return 0;
 }
@@ -53,9 +52,8 @@ static int remember(void *context, struct link_message *message)
     seen->headers[seen->count++ % 8] = message->header;
     seen->bytes += message->header.size;
     assert_int_equal(message->payload[message->header.size], 0);
-    if (seen->take) {
+    if (seen->take)
         seen->taken = TAKE(message->payload);
-    }
     return seen->answer;
 }
 
@@ -117,15 +115,13 @@ TEST(test_a_full_socket_queues_and_a_full_queue_refuses, setup, teardown)
     struct seen seen = {0};
     int r;
 
-    while ((r = link_send_bytes(pair->a, LINK_ACCESS_UNIT, 0, payload, sizeof payload)) == 0) {
+    while ((r = link_send_bytes(pair->a, LINK_ACCESS_UNIT, 0, payload, sizeof payload)) == 0)
         sent++;
-    }
     assert_int_equal(r, -ENOBUFS);
     assert_in_range(sent, 10, 20); // 1 MiB of queue and what the socket holds
     assert_true(link_wants_write(pair->a));
-    while ((r = link_send_bytes(pair->a, LINK_EVENT, 0, payload, 100)) == 0) {
+    while ((r = link_send_bytes(pair->a, LINK_EVENT, 0, payload, 100)) == 0)
         events++;
-    }
     assert_int_equal(r, -ENOBUFS);
     assert_true(events >= 500); // in the room that is kept for them
     assert_int_equal(link_send_bytes(pair->a, LINK_TELEMETRY, 0, payload, 100), -ENOBUFS);
@@ -211,7 +207,7 @@ TEST(test_a_handler_ends_receiving_and_nothing_is_lost, setup, teardown)
     assert_int_equal(seen.headers[1].type, LINK_VIEW_STOP);
 }
 
-// Whoever sends without end gets no more than one turn of the reader's loop at a time.
+// A sender without end gets no more than one turn of the reader's loop at a time.
 TEST(test_a_turn_is_bounded_in_messages_and_bytes, setup, teardown)
 {
     static const struct link_header headers[3 * LINK_TURN_MESSAGES / 2] = {
@@ -232,9 +228,8 @@ TEST(test_a_turn_is_bounded_in_messages_and_bytes, setup, teardown)
         return; // only root has a socket that holds more than a turn
     }
     assert_int_equal(link_new(TAKE_FD(pair->peer), sizeof payload, &peer), 0);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         assert_int_equal(link_send_bytes(peer, LINK_SLATE, 0, payload, sizeof payload), 0);
-    }
     assert_false(link_wants_write(peer));
     seen = (struct seen){0};
     assert_int_equal(link_receive(pair->a, remember, &seen), 0);

@@ -1,5 +1,5 @@
-// What log_write() puts on a terminal and into the journal. Each case runs in a child, because the
-// way out is chosen once a process.
+// The lines that log_write() puts on a terminal and into the journal. Each case runs in a child,
+// because the way out is chosen once a process.
 #include "tests/unit/unit.h"
 
 #include "config/base.h"
@@ -21,16 +21,15 @@ static int journal_answer; // what the journal says to the child
 // Stands in for libsystemd's: writes the fields, one a line, to where stderr goes.
 int sd_journal_sendv(const struct iovec *fields, int count)
 {
-    for (int i = 0; i < count && journal_answer == 0; i++) {
+    for (int i = 0; i < count && journal_answer == 0; i++)
         dprintf(STDERR_FILENO, "%.*s\n", (int)fields[i].iov_len, (const char *)fields[i].iov_base);
-    }
     return journal_answer;
 }
 
-// What `child` writes on stderr. With `journal` stderr is what JOURNAL_STREAM names.
+// The output of `child` on stderr. With `journal` stderr is what JOURNAL_STREAM names.
 static char *output_of(void (*child)(void), bool journal)
 {
-    static char text[8192];
+    static char text[32768];
     size_t used = 0;
     ssize_t count;
     int fds[2], status;
@@ -52,9 +51,8 @@ static char *output_of(void (*child)(void), bool journal)
         _exit(0);
     }
     close(fds[1]);
-    while ((count = read(fds[0], text + used, sizeof text - 1 - used)) > 0) {
+    while ((count = read(fds[0], text + used, sizeof text - 1 - used)) > 0)
         used += count;
-    }
     text[used] = 0;
     close(fds[0]);
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -123,6 +121,25 @@ TEST(test_a_long_message_is_cut_and_stays_a_line)
     assert_string_equal(end + 1, "edged: next\n");
 }
 
+static void write_a_flood(void)
+{
+    for (int i = 0; i < 100000; i++)
+        log_write(LOG_INFO, LOG_EVENT_MOTION_STARTED, "front", "moving", "event %d", i);
+    log_write(LOG_INFO, LOG_EVENT_MOTION_STARTED, "gate", "moving", "event %d", 1);
+    log_write(LOG_INFO, LOG_EVENT_NONE, "front", NULL, "another");
+}
+
+TEST(test_a_flood_of_one_kind_of_line_leaves_room_for_others)
+{
+    const char *text = output_of(write_a_flood, false);
+    unsigned lines = 0;
+
+    for (const char *line = text; (line = strstr(line, "edged: front: event ")); line++)
+        lines++;
+    assert_int_equal(lines, LOG_LIMIT_EACH_A_MINUTE);
+    assert_non_null(strstr(text, "\nedged: gate: event 1\nedged: front: another\n"));
+}
+
 static void write_state(void)
 {
     log_write(LOG_WARNING, LOG_EVENT_CAMERA_STATE, "front", "no signal", "cable pulled");
@@ -158,17 +175,15 @@ TEST(test_message_ids_are_distinct_128_bit_numbers)
         assert_non_null(log_event_id(i));
         assert_int_equal(strspn(log_event_id(i), "0123456789abcdef"), 32);
         assert_int_equal(strlen(log_event_id(i)), 32);
-        for (int j = LOG_EVENT_NONE + 1; j < i; j++) {
+        for (int j = LOG_EVENT_NONE + 1; j < i; j++)
             assert_string_not_equal(log_event_id(i), log_event_id(j));
-        }
     }
 }
 
 static void *write_twenty(void *argument)
 {
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < 20; i++)
         log_info("thread %s", (const char *)argument);
-    }
     return NULL;
 }
 
@@ -215,9 +230,8 @@ TEST(test_a_fault_gets_ten_messages_a_minute_and_one_that_counts_the_rest)
     struct log_limit limit = {0};
     unsigned said = 0, left_out = 99;
 
-    for (int second = 0; second < 60; second++) { // one fault whose text changes
+    for (int second = 0; second < 60; second++) // one fault whose text changes
         said += log_limit_begin(&limit, second * NS_PER_S);
-    }
     assert_int_equal(said, 10);
     assert_true(log_limit_begin(&limit, 60 * NS_PER_S));
     assert_true(log_limit_end(&limit, 61 * NS_PER_S, &left_out));
@@ -244,9 +258,8 @@ TEST(test_lines_that_stand_alone_are_thirty_a_minute_and_say_how_many_were_left_
     char suffix[LOG_LIMIT_SUFFIX_SIZE];
     unsigned said = 0;
 
-    for (int i = 0; i < 5000; i++) {
+    for (int i = 0; i < 5000; i++)
         said += log_limit_line(&limit, NS_PER_S + i, suffix);
-    }
     assert_int_equal(said, 30);
     assert_true(log_limit_line(&limit, 61 * NS_PER_S, suffix));
     assert_string_equal(suffix, " (4970 such lines were left out)");

@@ -43,13 +43,12 @@ static struct motion_event end_for(enum motion_reason reason)
 // Stands in for libsystemd's: writes the fields, one a line, to where stderr goes.
 int sd_journal_sendv(const struct iovec *fields, int count)
 {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         dprintf(STDERR_FILENO, "%.*s\n", (int)fields[i].iov_len, (const char *)fields[i].iov_base);
-    }
     return 0;
 }
 
-// What the log says of `event`, in a child, because its way out is chosen once a process.
+// The log of `event`, from a child, because its way out is chosen once a process.
 static char *logged(const struct motion_event *event, bool journal)
 {
     static char text[4096];

@@ -1,6 +1,6 @@
-// What FFmpeg and GStreamer (tests/golden/test_mp4.py) cannot show of the MP4 writer: the bytes of
-// a fragment, tables with gaps, samples read in any pieces, and sets that no track can be made of;
-// and what is recovered of a file with damaged fragments.
+// Parts of the MP4 writer that FFmpeg and GStreamer (tests/golden/test_mp4.py) cannot show: the
+// bytes of a fragment, tables with gaps, samples read in any pieces, and sets that no track can be
+// made of; and the recovery of a file with damaged fragments.
 #include "daemon/mp4/mp4_reader.h"
 #include "tests/unit/unit.h"
 
@@ -41,9 +41,8 @@ TEST(test_a_sample_has_lengths_and_neither_delimiter_nor_sets)
         size_t size = 0, more;
 
         mp4_sample_begin(&reader, CONFIG_CODEC_H264, unit, UNIT_SIZE);
-        while ((more = mp4_sample_read(&reader, bytes + size, piece)) > 0) {
+        while ((more = mp4_sample_read(&reader, bytes + size, piece)) > 0)
             size += more;
-        }
         assert_int_equal(size, SAMPLE_SIZE);
         assert_memory_equal(bytes, sample, size);
         assert_int_equal(mp4_sample_read(&reader, bytes, piece), 0);
@@ -188,7 +187,7 @@ TEST(test_a_fragment_whose_numbers_cannot_be_ends_what_is_recovered)
     } lies[] = {
         {"tfdt", 4, "\x80\0\0\0\0\0\0\0", 8},
         {"tfdt", 4, "\xff\xff\xff\xff\xff\xff\xff\xff", 8},
-        {"tfdt", 4, "\0\0\0\0\0\0\0\1", 8},  // before the end of the one in front
+        {"tfdt", 4, "\0\0\0\0\0\0\0\0", 8},  // that of the one in front
         {"trun", 4, "\xff\xff\xff\xff", 4},  // samples
         {"trun", 16, "\xff\xff\xff\xff", 4}, // bytes of the first one
         {"trun", 16, "\0\0\0\0", 4},
@@ -220,6 +219,118 @@ TEST(test_a_fragment_whose_numbers_cannot_be_ends_what_is_recovered)
     mp4_writer_fragment(writer, &(struct mp4_sample){.time = 6000, .duration = 1}, 1, 0, bytes);
     assert_int_equal(recover(bytes).fragments, 2); // it has no byte
     mp4_writer_free(writer);
+}
+
+// The table in its room, then the head, as a write that is cut off anywhere leaves the file: with
+// what was written up to there, or, where a disk writes its blocks in another order, from there on.
+TEST(test_a_file_is_recovered_wherever_the_write_of_its_table_was_cut_off)
+{
+    const struct mp4_video video = read_video();
+    struct mp4_writer *writer = mp4_writer_new(&video, &a_file);
+    g_autoptr(GByteArray) part = g_byte_array_new(), whole = g_byte_array_new(),
+                          table = g_byte_array_new(), cut = g_byte_array_new();
+    uint64_t table_at, head_at;
+    uint8_t head[MP4_HEAD_SIZE];
+
+    mp4_writer_reserve(writer, mp4_room_for(2, 2));
+    mp4_writer_start(writer, part);
+    put_fragment(writer, 0, part);
+    put_fragment(writer, 3000, part);
+    mp4_writer_finish(writer, table);
+    assert_true(mp4_writer_fit_table(writer, table, &table_at));
+    mp4_writer_close_head(writer, head, &head_at);
+    g_byte_array_append(whole, part->data, part->len);
+    memcpy(whole->data + table_at, table->data, table->len);
+    memcpy(whole->data + head_at, head, sizeof head);
+    assert_true(table_at + table->len <= head_at);
+    for (size_t i = table_at; i <= head_at + sizeof head; i++) {
+        for (unsigned first = 0; first < 2; first++) {
+            const GByteArray *front = first ? whole : part, *back = first ? part : whole;
+
+            g_byte_array_set_size(cut, 0);
+            g_byte_array_append(cut, front->data, (guint)i);
+            g_byte_array_append(cut, back->data + i, back->len - (guint)i);
+            struct mp4_recovery recovery = recover(cut);
+            assert_int_equal(recovery.fragments, 2);
+            assert_int_equal(recovery.size, part->len);
+        }
+    }
+    mp4_writer_free(writer);
+}
+
+TEST(test_a_table_without_room_goes_to_the_end)
+{
+    const struct mp4_video video = read_video();
+    g_autoptr(GByteArray) table = g_byte_array_new();
+
+    // As much room as it needs; then too little for a box behind it; then just enough for that.
+    g_byte_array_set_size(table, 400);
+    for (uint32_t more = 0; more <= 8; more++) {
+        struct mp4_writer *writer = mp4_writer_new(&video, &a_file);
+        uint64_t offset;
+
+        mp4_writer_reserve(writer, 400 + more);
+        assert_int_equal(mp4_writer_fit_table(writer, table, &offset), more == 0 || more == 8);
+        assert_int_equal(table->len, more == 8 ? 408 : 400);
+        mp4_writer_free(writer);
+    }
+}
+
+// Of a fragment's last picture nobody knows how long it lasts until the next one has come.
+TEST(test_a_fragment_says_when_the_picture_before_it_is_over)
+{
+    static const struct {
+        uint64_t time, gap;
+    } seconds[] = {
+        {1, 0},
+        {2999, 0},
+        {3000, 0},
+        {9000, 0},             // 0.1 s: three pictures' time
+        {22500, 0},            // 0.25 s
+        {22501, 22501 - 3000}, // longer than both
+        {90000 * 60, 90000 * 60 - 3000},
+    };
+    const struct mp4_video video = read_video();
+
+    for (size_t i = 0; i < ARRAY_LENGTH(seconds); i++) {
+        struct mp4_writer *writer = mp4_writer_new(&video, &a_file);
+        g_autoptr(GByteArray) bytes = g_byte_array_new();
+
+        mp4_writer_start(writer, bytes);
+        put_fragment(writer, 0, bytes);
+        put_fragment(writer, seconds[i].time, bytes);
+        struct mp4_recovery recovery = recover(bytes);
+        assert_int_equal(recovery.fragments, 2);
+        assert_int_equal(recovery.gap, seconds[i].gap);
+        assert_int_equal(recovery.duration, seconds[i].time + 3000);
+        mp4_writer_free(writer);
+    }
+}
+
+// As a file system leaves them that has lengthened a file and did not come to write it.
+TEST(test_zeros_in_place_of_what_was_written_end_what_is_recovered)
+{
+    static const struct {
+        guint from_end, count; // bytes
+    } zeros[] = {{1, 1}, {900, 512}, {1004, 1004}, {1004, 4}, {512, 512}};
+    const struct mp4_video video = read_video();
+    const struct mp4_sample one = {3000, 3000, 1004, true};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(zeros); i++) {
+        struct mp4_writer *writer = mp4_writer_new(&video, &a_file);
+        g_autoptr(GByteArray) bytes = g_byte_array_new();
+
+        mp4_writer_start(writer, bytes);
+        put_fragment(writer, 0, bytes);
+        mp4_writer_fragment(writer, &one, 1, 0, bytes);
+        g_byte_array_append(bytes, (const uint8_t *)"\0\0\3\xe8", 4); // of 1000 bytes
+        g_byte_array_set_size(bytes, bytes->len + 1000);
+        memset(bytes->data + bytes->len - 1000, 0x55, 1000);
+        assert_int_equal(recover(bytes).fragments, 2);
+        memset(bytes->data + bytes->len - zeros[i].from_end, 0, zeros[i].count);
+        assert_int_equal(recover(bytes).fragments, 1);
+        mp4_writer_free(writer);
+    }
 }
 
 RUN_TESTS(NULL, NULL)

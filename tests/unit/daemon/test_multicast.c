@@ -179,7 +179,7 @@ static unsigned next_sequence(struct multicast_bed *bed, int fd, uint32_t *ret_s
     return (unsigned)bytes[2] << 8 | bytes[3];
 }
 
-// Who comes later is told where the packets are, and sees the next picture whole.
+// A newcomer is told where the packets are, and sees the next picture whole.
 TEST(test_a_newcomer_is_given_a_key_frame_and_takes_nothing_away, set_up, tear_down)
 {
     struct multicast_bed *bed = *state;
@@ -196,9 +196,8 @@ TEST(test_a_newcomer_is_given_a_key_frame_and_takes_nothing_away, set_up, tear_d
     g_autofree char *reply = client_ask(&bed->clients[1], bed->rtsp, "PLAY", NULL, second);
     assert_int_equal(sscanf(strstr(reply, ";seq="), ";seq=%u;", &told), 1);
     assert_int_equal(told, (sequence + 1) & 0xffff);
-    while (bed->key_frame_demands == 0) { // one was asked for just before, for the first client
+    while (bed->key_frame_demands == 0) // one was asked for just before, for the first client
         client_turn(&bed->clients[0]);
-    }
     assert_int_equal(client_status(&bed->clients[1], bed->rtsp, "PLAY", second), 200);
     client_turn(&bed->clients[0]);
     assert_int_equal(bed->key_frame_demands, 1); // it has been given one
@@ -216,7 +215,7 @@ TEST(test_packets_go_while_one_member_plays, set_up, tear_down)
     uint32_t ssrc;
 
     assert_int_equal(client_status(&bed->clients[0], bed->rtsp, "PAUSE", first), 200);
-    assert_int_equal(rtsp_server_count_viewers(bed->rtsp->server, NULL), 1);
+    assert_int_equal(stream_viewers(bed->rtsp->stream, VIEWER_RTSP), 1);
     rtsp_bed_send_frame(bed->rtsp, 100);
     next_sequence(bed, fd, &ssrc);
     next_sequence(bed, fd, &ssrc);
@@ -234,9 +233,9 @@ TEST(test_packets_go_while_one_member_plays, set_up, tear_down)
     rtsp_bed_send_frame(bed->rtsp, 100);
     client_turn(&bed->clients[1]);
     assert_silent(fd);
-    assert_non_null(rtsp_server_multicast(bed->rtsp->server, "/front/edges"));
+    assert_string_not_equal(stream_group(bed->rtsp->stream), "");
     assert_int_equal(client_status(&bed->clients[1], bed->rtsp, "TEARDOWN", second), 200);
-    assert_null(rtsp_server_multicast(bed->rtsp->server, "/front/edges"));
+    assert_string_equal(stream_group(bed->rtsp->stream), "");
     assert_false(stream_is_watched(bed->rtsp->stream));
     close(fd);
 }
@@ -247,9 +246,8 @@ TEST(test_who_hangs_up_leaves_the_group, set_up, tear_down)
 
     g_free(play_client(bed, &bed->clients[0]));
     shutdown(bed->clients[0].fd, SHUT_RDWR);
-    while (rtsp_server_multicast(bed->rtsp->server, "/front/edges")) {
+    while (*stream_group(bed->rtsp->stream))
         client_turn(&bed->clients[1]);
-    }
     assert_false(stream_is_watched(bed->rtsp->stream));
 }
 
@@ -266,25 +264,8 @@ static void add_stream(struct multicast_bed *bed, const char *path, enum config_
     struct stream *stream;
 
     assert_int_equal(stream_new(path, &payload_h264, 4000, &stream), 0);
-    rtsp_server_add(bed->rtsp->server, path, stream, role);
+    mounts_add(bed->rtsp->mounts, path, stream, role);
     stream_unref(stream);
-}
-
-TEST(test_what_a_client_offers_besides_is_tried_next, set_up, tear_down)
-{
-    struct multicast_bed *bed = *state;
-    struct rtsp_client *client = &bed->clients[0];
-
-    assert_int_equal(status_of_setup(bed, "/front/edges", client), 200);
-    add_stream(bed, "/front/gray", CONFIG_ROLE_VIEWER);
-    assert_int_equal(status_of_setup(bed, "/front/gray", client), 200);
-    add_stream(bed, "/front/thin", CONFIG_ROLE_VIEWER);
-    g_autofree char *url = g_strconcat(rtsp_server_url(bed->rtsp->server), "/front/thin", NULL);
-    g_autofree char *reply =
-        client_ask(client, bed->rtsp, "SETUP", url,
-                   "Transport: RTP/AVP;multicast,RTP/AVP/TCP;unicast;interleaved=6-7\r\n");
-    assert_int_equal(status_of(reply), 200);
-    assert_non_null(strstr(reply, "Transport: RTP/AVP/TCP;unicast;interleaved=6-7;"));
 }
 
 // A group asks nobody who joins it.
@@ -294,24 +275,6 @@ TEST(test_what_not_everybody_may_watch_has_no_group, set_up, tear_down)
 
     add_stream(bed, "/front/door", CONFIG_ROLE_OPERATOR);
     assert_int_equal(status_of_setup(bed, "/front/door", &bed->clients[0]), 461);
-}
-
-static int set_up_limited(void **state)
-{
-    choose_groups();
-    g_autofree char *settings = pool("}; limits = { sessions_a_connection = 2; ");
-
-    return set_up_with(state, settings);
-}
-
-TEST(test_members_are_sessions_that_are_limited, set_up_limited, tear_down)
-{
-    struct multicast_bed *bed = *state;
-    struct rtsp_client *client = &bed->clients[0];
-
-    assert_int_equal(client_status(client, bed->rtsp, "SETUP", MULTICAST), 200);
-    assert_int_equal(client_status(client, bed->rtsp, "SETUP", MULTICAST), 200);
-    assert_int_equal(client_status(client, bed->rtsp, "SETUP", MULTICAST), 453);
 }
 
 static int set_up_unplugged(void **state)
@@ -346,8 +309,7 @@ TEST(test_a_reload_with_another_pool_is_for_groups_to_come, set_up, tear_down)
     assert_int_equal(config_parse(text, "test.conf", stderr, &config), 0);
     rtsp_server_configure(bed->rtsp->server, config);
     g_autofree char *second = set_up_client(bed, &bed->clients[1]);
-    const struct multicast_place *place = rtsp_server_multicast(bed->rtsp->server, "/front/edges");
-    assert_string_equal(place->address, name_of(groups[0]));
+    assert_true(g_str_has_prefix(stream_group(bed->rtsp->stream), name_of(groups[0])));
     assert_int_equal(client_status(&bed->clients[0], bed->rtsp, "TEARDOWN", first), 200);
     assert_int_equal(client_status(&bed->clients[1], bed->rtsp, "TEARDOWN", second), 200);
     g_autofree char *third = ask_for_group(bed, &bed->clients[1]);
@@ -463,9 +425,8 @@ static int64_t wait_report(struct group_bed *bed, size_t member, int64_t after_n
 {
     int64_t begin_ns = clock_now_ns();
 
-    for (; bed->members[member].reported_ns <= after_ns; g_main_context_iteration(NULL, FALSE)) {
+    for (; bed->members[member].reported_ns <= after_ns; g_main_context_iteration(NULL, FALSE))
         assert_true(clock_now_ns() - begin_ns < PATIENCE_NS);
-    }
     return bed->members[member].reported_ns;
 }
 

@@ -92,7 +92,7 @@ TEST(test_a_lone_parameter_set_travels_as_it_is)
     unit_unref(unit);
 }
 
-// What does not fit into a STAP-A travels behind it, in the order of the access unit.
+// A NAL unit that does not fit into a STAP-A travels behind it, in the order of the access unit.
 TEST(test_a_full_stap_a_is_followed_by_another)
 {
     struct parameter_sets sets = {0};

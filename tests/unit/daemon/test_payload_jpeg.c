@@ -22,17 +22,15 @@ static struct jpeg compress(int width, int height, int sampling, int quality, co
         random = random * 1664525 + 1013904223;
         pixels[i] = (uint8_t)((i / 3 % (size_t)width / 20 % 2) * 180 + (random >> 26));
     }
-    if (variable) {
+    if (variable)
         setenv(variable, value, 1);
-    }
     tjhandle handle = tjInitCompress();
     assert_int_equal(tjCompress2(handle, pixels, width, 0, height, TJPF_RGB, &jpeg.bytes,
                                  &jpeg.size, sampling, quality, TJFLAG_ACCURATEDCT),
                      0);
     tjDestroy(handle);
-    if (variable) {
+    if (variable)
         unsetenv(variable);
-    }
     free(pixels);
     return jpeg;
 }
@@ -89,9 +87,8 @@ static bool is_refused(struct jpeg jpeg)
 static size_t find_marker(const uint8_t *bytes, size_t size, uint8_t marker)
 {
     for (size_t at = 0; at + 1 < size; at++) {
-        if (bytes[at] == 0xff && bytes[at + 1] == marker) {
+        if (bytes[at] == 0xff && bytes[at + 1] == marker)
             return at;
-        }
     }
     fail_msg("no marker %#x", marker);
     return 0;
@@ -265,7 +262,7 @@ TEST(test_broken_pictures_are_refused_or_sent_within_their_bounds)
     tjFree(jpeg.bytes);
 }
 
-// What has been written behind the offset's 24 bits could not be told from the beginning.
+// Bytes behind the offset's 24 bits could not be told from the beginning.
 TEST(test_a_scan_of_more_than_16_MB_is_refused)
 {
     for (size_t size = (1 << 24) - 1; size <= 1 << 24; size++) {

@@ -15,13 +15,11 @@ static struct text read_slowly(const uint8_t *bytes, size_t size)
     for (size_t at = 0; at <= size; at++) {
         bool is_start = at + 3 <= size && memcmp(bytes + at, "\0\0\1", 3) == 0;
 
-        if (!is_start && at < size) {
+        if (!is_start && at < size)
             continue;
-        }
         size_t end = at;
-        while (begin > 0 && end > begin && bytes[end - 1] == 0) {
+        while (begin > 0 && end > begin && bytes[end - 1] == 0)
             end--;
-        }
         if (begin > 0 && end > begin) {
             append_start(&nals, 3);
             append(&nals, bytes + begin, end - begin);

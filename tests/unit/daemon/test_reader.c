@@ -27,9 +27,8 @@ static void on_wake(void *context)
     assert_non_null(taker->reader.ring); // it has not ended
     taker->wakes++;
     for (size_t i = 0; i < ARRAY_LENGTH(taker->ends); i++) {
-        if (taker->ends[i]) {
+        if (taker->ends[i])
             reader_end(taker->ends[i]);
-        }
     }
 }
 
@@ -56,9 +55,8 @@ static int tear_down(void **state)
 {
     struct fixture *fixture = *state;
 
-    for (size_t i = 0; i < ARRAY_LENGTH(fixture->takers); i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(fixture->takers); i++)
         reader_end(&fixture->takers[i].reader);
-    }
     assert_null(fixture->ring.readers);
     ring_finish(&fixture->ring);
     free(fixture);
@@ -154,9 +152,8 @@ TEST(test_what_exceeds_the_bytes_is_dropped_from_the_oldest_on, set_up, tear_dow
 
     unit_unref(unit);
     ring_set_limit(&fixture->ring, 10 * footprint + footprint / 2);
-    for (uint8_t i = 0; i < 10; i++) {
+    for (uint8_t i = 0; i < 10; i++)
         add(fixture, i, true);
-    }
     assert_int_equal(kept(fixture), 10);
     add(fixture, 10, true);
     assert_int_equal(kept(fixture), 10);
@@ -172,14 +169,27 @@ TEST(test_what_is_older_than_2_s_is_dropped, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
-    for (int i = 0; i <= 30; i++) {
+    for (int i = 0; i <= 30; i++)
         add_at(fixture, (uint8_t)i, true, NS_PER_S + i * 100 * NS_PER_MS);
-    }
     assert_int_equal(kept(fixture), 21); // of 1.0 s to 3.0 s behind the first
     add_at(fixture, 31, true, 100 * NS_PER_S);
     assert_int_equal(kept(fixture), 1);
     add_at(fixture, 32, true, 10 * NS_PER_S); // time that goes back drops nothing
     assert_int_equal(kept(fixture), 2);
+}
+
+// Where all of a burst comes at once, a reader that was blocked for a moment finds its first unit.
+TEST(test_a_burst_is_kept_beside_2_s, set_up, tear_down)
+{
+    struct fixture *fixture = *state;
+
+    ring_set_burst(&fixture->ring, 3 * NS_PER_S);
+    for (int i = 0; i <= 60; i++)
+        add_at(fixture, (uint8_t)i, true, NS_PER_S + i * 100 * NS_PER_MS);
+    assert_int_equal(kept(fixture), 51);
+    ring_set_burst(&fixture->ring, 0);
+    add_at(fixture, 61, true, NS_PER_S + 61 * 100 * NS_PER_MS);
+    assert_int_equal(kept(fixture), 21);
 }
 
 TEST(test_who_falls_behind_goes_on_with_the_newest_key_frame, set_up, tear_down)
@@ -202,15 +212,31 @@ TEST(test_who_falls_behind_goes_on_with_the_newest_key_frame, set_up, tear_down)
     assert_int_equal(take(slow), 41);
 }
 
+TEST(test_who_wants_all_goes_on_with_the_oldest_key_frame, set_up, tear_down)
+{
+    struct fixture *fixture = *state;
+    struct taker *slow = &fixture->takers[0];
+
+    slow->reader.wants_all = true;
+    add(fixture, 0, true);
+    ring_set_limit(&fixture->ring, 12 * UNIT_BYTES);
+    assert_int_equal(take(slow), 0);
+    for (uint8_t i = 1; i <= 40; i++) // key frames are 32, 36 and 40; 10 to 12 units are kept
+        add(fixture, i, i % 4 == 0);
+    assert_in_range(kept(fixture), 10, 12);
+    for (uint8_t i = 32; i <= 40; i++)
+        assert_int_equal(take(slow), i);
+    assert_int_equal(take(slow), -1);
+}
+
 TEST(test_who_falls_behind_where_there_is_no_key_frame_waits_for_one, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct taker *slow = &fixture->takers[0];
 
     add(fixture, 0, true);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         assert_int_equal(take(&fixture->takers[i]), 0);
-    }
     ring_set_limit(&fixture->ring, 12 * UNIT_BYTES);
     for (uint8_t i = 1; i <= 40; i++) {
         add(fixture, i, false);
@@ -259,9 +285,8 @@ TEST(test_a_held_reader_reads_nothing, set_up, tear_down)
     reader_hold(&taker->reader);
     assert_int_equal(peek(taker), -1);
     unsigned wakes = taker->wakes;
-    for (uint8_t i = 2; i < 10; i++) {
+    for (uint8_t i = 2; i < 10; i++)
         add(fixture, i, true);
-    }
     assert_int_equal(taker->wakes, wakes);
     reader_resume(&taker->reader);
     add(fixture, 10, false);
@@ -279,9 +304,8 @@ TEST(test_key_frames_are_wanted_by_those_who_wait_and_are_not_held, set_up, tear
     struct fixture *fixture = *state;
 
     assert_true(ring_wants_key_frame(&fixture->ring));
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         reader_hold(&fixture->takers[i].reader);
-    }
     assert_false(ring_wants_key_frame(&fixture->ring));
     reader_resume(&fixture->takers[1].reader);
     assert_true(ring_wants_key_frame(&fixture->ring));
@@ -308,7 +332,7 @@ TEST(test_a_unit_may_be_given_to_one_who_waits, set_up, tear_down)
     assert_int_equal(take(taker), -1);
     add(fixture, 2, true);
     assert_int_equal(take(taker), 2);
-    // Who is up to date needs none, nor who is held.
+    // A reader that is up to date needs none, nor does one that is held.
     assert_int_equal(take(taker), -1);
     reader_give(&taker->reader, slate);
     assert_int_equal(take(taker), -1);
@@ -321,7 +345,7 @@ TEST(test_a_unit_may_be_given_to_one_who_waits, set_up, tear_down)
     unit_unref(second);
 }
 
-// Whoever is woken may end itself and any others: all that are left are woken, each once.
+// A woken reader may end itself and any others: all that are left are woken, each once.
 TEST(test_readers_may_end_each_other_when_they_are_woken)
 {
     for (unsigned who = 0; who < 3; who++) {
@@ -329,9 +353,8 @@ TEST(test_readers_may_end_each_other_when_they_are_woken)
             struct fixture *fixture;
 
             set_up((void **)&fixture);
-            for (unsigned i = 0; i < 3; i++) {
+            for (unsigned i = 0; i < 3; i++)
                 fixture->takers[who].ends[i] = whom & 1u << i ? &fixture->takers[i].reader : NULL;
-            }
             add(fixture, 1, true);
             assert_int_equal(fixture->takers[who].wakes, 1);
             for (unsigned i = 0; i < 3; i++) {
@@ -380,9 +403,8 @@ TEST(test_a_reader_at_any_pace_sees_whole_groups_of_pictures, set_up, tear_down)
             for (unsigned reads = (random >> 16) % 64 == 0 ? 100 : i; reads > 0; reads--) {
                 int mark = take(&fixture->takers[i]);
 
-                if (mark < 0) {
+                if (mark < 0)
                     break;
-                }
                 int got = marks_to_numbers[mark];
                 assert_true(got > seen[i]);
                 assert_true(got == seen[i] + 1 || key_frames[got]);
@@ -392,7 +414,7 @@ TEST(test_a_reader_at_any_pace_sees_whole_groups_of_pictures, set_up, tear_down)
         }
     }
     assert_true(missed > 1000);
-    // What it passed over while it waited is not counted; what it has not got past yet may be.
+    // Frames passed over while it waited are not counted; those it has not got past yet may be.
     assert_in_range(fixture->ring.skipped, missed / 4, missed + 3 * 20);
     assert_true(seen[2] > 19000);
 }

@@ -1,8 +1,8 @@
 // The link to the recorder, whose part the test plays on a socket: questions get their answers or
 // learn that there are none, and a recorder that goes, lies or is of another version is replaced.
 
-#include "daemon/front/record/recorder.h"
 #include "daemon/front/supervise/process.h"
+#include "daemon/front/supervise/recorder.h"
 #include "tests/unit/caught_stderr.h"
 #include "tests/unit/unit.h"
 
@@ -230,9 +230,8 @@ TEST(test_of_65_questions_one_is_refused_and_all_learn_that_the_recorder_has_gon
 {
     struct fixture *fixture = *state;
 
-    for (unsigned i = 0; i < 64; i++) {
+    for (unsigned i = 0; i < 64; i++)
         assert_int_not_equal(ask_for_list(fixture), 0);
-    }
     assert_int_equal(ask_for_list(fixture), 0);
     greet(fixture, EDGED_VERSION);
     hang_up(fixture);
@@ -247,9 +246,8 @@ TEST(test_a_question_without_an_answer_is_given_up_after_5_s, set_up, tear_down)
 
     ask_for_list(fixture);
     greet(fixture, EDGED_VERSION);
-    while (!fixture->refusals && clock_now_ns() - asked_ns < 8 * NS_PER_S) {
+    while (!fixture->refusals && clock_now_ns() - asked_ns < 8 * NS_PER_S)
         g_main_context_iteration(NULL, TRUE);
-    }
     assert_int_equal(fixture->refusals, 1);
     assert_in_range(clock_now_ns() - asked_ns, 5 * NS_PER_S - 100 * NS_PER_MS, 7 * NS_PER_S);
 }
@@ -332,15 +330,13 @@ TEST(test_video_fills_the_queue_and_a_question_finds_room, set_up, tear_down)
 
     recorder_want(fixture->recorder, true);
     greet(fixture, EDGED_VERSION);
-    while (recorder_send(fixture->recorder, RECORD_UNIT, 1, &piece, 1) == 0) {
+    while (recorder_send(fixture->recorder, RECORD_UNIT, 1, &piece, 1) == 0)
         sent++;
-    }
     assert_in_range(sent, 10, 100);
     assert_int_not_equal(ask_for_list(fixture), 0);
     assert_int_equal(fixture->writable, 0);
-    for (int i = 0; i < 10000 && !fixture->writable; i++) {
+    for (int i = 0; i < 10000 && !fixture->writable; i++)
         go_on(fixture);
-    }
     assert_int_equal(fixture->writable, 1);
 }
 

@@ -1,4 +1,4 @@
-// What a camera's processes say of its regions, and the pairs of events and sums made from it.
+// Reports of a camera's processes on its regions, and the pairs of events and sums made from them.
 #include "tests/unit/unit.h"
 
 #include "daemon/front/events/regions.h"
@@ -102,9 +102,8 @@ static struct region describe(const struct fixture *fixture, size_t expected)
     size_t count = 0;
 
     for (size_t i = 0; i < fixture->regions.count; i++) {
-        if (fixture->regions.list[i].shown && count++ == 0) {
+        if (fixture->regions.list[i].shown && count++ == 0)
             first = fixture->regions.list[i];
-        }
     }
     assert_int_equal(count, expected);
     return first;

@@ -50,9 +50,8 @@ TEST(test_names_of_any_length_end_in_zeros_on_a_word)
         assert_int_equal(4 * (bytes[30] << 8 | bytes[31]) + 4, size - 28);
         assert_int_equal(bytes[37], length);
         assert_in_range(size - (38 + length), 1, 4);
-        for (size_t at = 38 + length; at < size; at++) {
+        for (size_t at = 38 + length; at < size; at++)
             assert_int_equal(bytes[at], 0);
-        }
         name[length] = length < 64 ? 'x' : '\0';
     }
 }
@@ -105,7 +104,7 @@ TEST(test_lone_packets_are_read)
 TEST(test_packets_cut_short_are_none)
 {
     for (size_t size = 0; size < sizeof compound; size++) {
-        // As far as the memory goes, too, which AddressSanitizer watches.
+        // Memory of just that size, which AddressSanitizer watches.
         uint8_t *bytes = malloc(size + !size);
         bool ends = size == 32 || size == 44; // with one of the packets in it
 

@@ -39,9 +39,8 @@ static int send_packets(struct transport *transport, const struct rtp_header *he
     struct rtp_header next = *header;
     int taken = 0;
 
-    if (bed->room < 0) {
+    if (bed->room < 0)
         return bed->room;
-    }
     assert_in_range(from, 0, unit->packet_count - 1);
     for (unsigned i = from; i < unit->packet_count && bed->room > 0; i++, bed->room--) {
         const struct unit_packet *packet = &unit->packets[i];
@@ -200,9 +199,8 @@ TEST(test_sequence_numbers_go_on_after_65535, set_up_playing_viewer, tear_down_v
         bed->room = SENT_MAX;
         send_frame(bed, true, clock_now_ns(), 1 + 1000 * 1398, 11);
         assert_int_equal(bed->count, 1000);
-        if (sent == 0) {
+        if (sent == 0)
             first = bed->sent[0].header.sequence;
-        }
         assert_int_equal(bed->sent[0].header.sequence, (uint16_t)(first + sent));
         assert_sequence(bed, 0);
         bed->count = 0;
@@ -415,9 +413,8 @@ TEST(test_what_waits_keeps_its_time_stamp, set_up_playing_viewer, tear_down_view
     send_frame(bed, true, now_ns, 100, 11);
     bed->room = 0;
     send_frame(bed, false, now_ns + 40 * NS_PER_MS, 100, 12);
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < 9; i++)
         bed->transport.writable(bed->transport.context);
-    }
     bed->room = SENT_MAX;
     bed->transport.writable(bed->transport.context);
     assert_int_equal(bed->count, 2);
@@ -434,9 +431,8 @@ TEST(test_a_slow_viewer_loses_frames_and_no_sequence_number, set_up_playing_view
 
     bed->room = 2;
     send_frame(bed, true, now_ns, 1 + 2 * 1398 + 1, 11);
-    for (int i = 0; i < 50; i++) { // 2 MB are kept
+    for (int i = 0; i < 50; i++) // 2 MB are kept
         send_frame(bed, i == 40, now_ns, 100000, 12 + (uint8_t)i);
-    }
     bed->room = SENT_MAX;
     bed->transport.writable(bed->transport.context);
     assert_true(bed->sent[2].marker);
@@ -459,7 +455,7 @@ TEST(test_one_that_takes_nothing_for_9_s_has_stalled, set_up_playing_viewer, tea
     send_frame(bed, true, clock_now_ns(), 1 + 2 * 1398, 11);
     int64_t stalled_ns = rtp_sender_stalled_ns(bed->sender);
     assert_in_range(stalled_ns, begin_ns + 9 * NS_PER_S, clock_now_ns() + 9 * NS_PER_S);
-    // What it takes counts, be it one packet.
+    // One packet that is taken is progress.
     bed->room = 0;
     bed->transport.writable(bed->transport.context);
     assert_int_equal(rtp_sender_stalled_ns(bed->sender), stalled_ns);

@@ -17,7 +17,7 @@ struct fixture {
     struct config *config;
     struct account *account;
     struct rtsp_service service;
-    struct rtsp_mount mount;
+    struct mount mount;
     struct connection *connection;
     int client;
     int64_t begin_ns;
@@ -37,7 +37,7 @@ static int set_up(void **state)
         g_strdup_printf("rtsp = { port = 0; multicast = { addresses = \"239.254.%d.%d\"; }; };",
                         getpid() >> 8 & 0xff, getpid() & 0xff);
     assert_int_equal(config_parse(text, "test.conf", stderr, &fixture->config), 0);
-    assert_int_equal(account_new(fixture->config, &error, &fixture->account), 0);
+    assert_int_equal(account_new(fixture->config, NULL, &error, &fixture->account), 0);
     assert_int_equal(stream_new("/front/edges", &payload_h264, 4000, &fixture->mount.stream), 0);
     fixture->service = (struct rtsp_service){.account = fixture->account,
                                              .mounts = g_hash_table_new(g_str_hash, g_str_equal),
@@ -188,9 +188,8 @@ TEST(test_one_that_plays_over_its_connection_may_say_nothing, set_up, tear_down)
 
     g_autofree char *session = ask_set_up(*state, "Transport: RTP/AVP/TCP\r\n");
     assert_int_equal(ask(*state, "PLAY", session, reply), 200);
-    for (double seconds = 1; seconds < 3600; seconds += 7) {
+    for (double seconds = 1; seconds < 3600; seconds += 7)
         assert_true(lasts(*state, seconds));
-    }
     assert_int_equal(ask(*state, "GET_PARAMETER", session, reply), 200);
 }
 
@@ -239,7 +238,7 @@ TEST(test_a_silent_member_of_a_group_ends_after_60_s, set_up, tear_down)
     assert_false(stream_is_watched(fixture->mount.stream));
 }
 
-// Who asks or reports is there.
+// A client that asks or reports is there.
 TEST(test_a_request_keeps_a_session, set_up, tear_down)
 {
     struct fixture *fixture = *state;
@@ -354,9 +353,8 @@ TEST(test_a_crowd_shakes_hands_one_by_one_while_others_are_served, set_up, tear_
         assert_in_range(all_steps - before, 0, 1);
         assert_true(recv(fixture->client, reply, sizeof reply, 0) > 0);
     }
-    for (unsigned i = 0; i < NEWCOMERS; i++) {
+    for (unsigned i = 0; i < NEWCOMERS; i++)
         assert_true(newcomers[i].connection->handshake_done);
-    }
     disconnect_newcomers(newcomers);
 }
 
@@ -388,9 +386,8 @@ TEST(test_little_is_kept_behind_a_request_that_waits, set_up, tear_down)
 
     assert_int_equal(send(fixture->client, describe, strlen(describe), MSG_NOSIGNAL),
                      strlen(describe));
-    for (unsigned i = 0; i < 6; i++) {
+    for (unsigned i = 0; i < 6; i++)
         assert_int_equal(send(fixture->client, packet, sizeof packet, MSG_NOSIGNAL), sizeof packet);
-    }
     while (!fixture->connection->wait) {
         assert_true(clock_now_ns() - fixture->begin_ns < PATIENCE_NS);
         g_main_context_iteration(NULL, FALSE);

@@ -36,27 +36,24 @@ static void tell_request(const char *input, GString *output)
 
     if (size <= 0) {
         g_string_append_printf(output, size == 0 ? "more" : "%d", (int)-size);
-        if (size < 0 && request.sequence >= 0) {
+        if (size < 0 && request.sequence >= 0)
             g_string_append_printf(output, " %" PRId64, request.sequence);
-        }
         g_string_append(output, size < 0 && request.is_http ? ", HTTP" : "");
         return;
     }
     g_string_append_printf(output, "%s%s %s %" PRId64,
                            request.method == RTSP_METHOD_OTHER ? "other " : "", request.method_name,
                            request.url, request.sequence);
-    if (request.body_size > 0) {
+    if (request.body_size > 0)
         g_string_append_printf(output, ", body of %zu", request.body_size);
-    }
     for (size_t i = 0; i < request.line_count; i++) {
         if (g_ascii_strcasecmp(request.lines[i].name, "CSeq") != 0) {
             g_string_append_printf(output, "; %s: %s", request.lines[i].name,
                                    request.lines[i].value);
         }
     }
-    if (input[size]) {
+    if (input[size])
         g_string_append_printf(output, ", left: %s", input + size);
-    }
 }
 
 TEST(test_requests_are_read_or_refused_with_their_number)
@@ -83,9 +80,8 @@ TEST(test_a_request_that_comes_byte_by_byte_waits_for_its_last)
     for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
         size_t size = strlen(texts[i]);
 
-        for (size_t come = 0; come < size; come++) {
+        for (size_t come = 0; come < size; come++)
             assert_int_equal(rtsp_request_read(texts[i], come, &request), 0);
-        }
         assert_int_equal(rtsp_request_read(texts[i], size, &request), size);
     }
 }
@@ -107,9 +103,8 @@ static ssize_t read_lines(unsigned count)
 {
     g_autoptr(GString) text = g_string_new("OPTIONS * RTSP/1.0\r\nCSeq: 7\r\n");
 
-    for (unsigned i = 1; i < count; i++) {
+    for (unsigned i = 1; i < count; i++)
         g_string_append(text, "a: b\r\n");
-    }
     g_string_append(text, "\r\n");
     return read_text(text->str);
 }
@@ -187,9 +182,8 @@ TEST(test_requests_with_any_bytes_exchanged_are_taken_the_same_in_pieces)
         assert_true(taken <= (ssize_t)strlen(live555));
         taken_count += taken > 0;
         refused += taken < 0;
-        for (ssize_t come = 0; come < taken; come++) {
+        for (ssize_t come = 0; come < taken; come++)
             assert_int_equal(rtsp_request_read(bytes, (size_t)come, &request), 0);
-        }
     }
     assert_true(taken_count > 0);
     assert_true(refused > 0);
@@ -262,17 +256,16 @@ static void tell_transport(const char *input, GString *output)
                                                               : UNICAST;
     struct rtsp_transport_offer offer;
 
-    if (!rtsp_transport_choose(header + strspn(header, " "), allowed, &offer)) {
+    if (!rtsp_transport_choose(header + strspn(header, " "), allowed, &offer))
         g_string_append(output, "none");
-    } else if (offer.lower == RTSP_LOWER_MULTICAST) {
+    else if (offer.lower == RTSP_LOWER_MULTICAST)
         g_string_append(output, "multicast");
-    } else if (offer.lower == RTSP_LOWER_UDP) {
+    else if (offer.lower == RTSP_LOWER_UDP)
         g_string_append_printf(output, "UDP %u-%u", offer.port, offer.rtcp_port);
-    } else if (offer.channel < 0 && offer.rtcp_channel < 0) {
+    else if (offer.channel < 0 && offer.rtcp_channel < 0)
         g_string_append(output, "interleaved of our choice");
-    } else {
+    else
         g_string_append_printf(output, "interleaved %d-%d", offer.channel, offer.rtcp_channel);
-    }
 }
 
 TEST(test_the_first_transport_that_can_be_had_is_chosen)

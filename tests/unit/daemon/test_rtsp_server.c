@@ -58,7 +58,7 @@ TEST(test_packets_over_tcp_are_sent_at_once, set_up, tear_down)
     client_finish(&client);
 }
 
-// What comes behind a DESCRIBE waits with it.
+// Requests behind a DESCRIBE wait with it.
 TEST(test_a_describe_that_waits_keeps_its_turn, set_up, tear_down)
 {
     struct rtsp_bed *bed = *state;
@@ -70,9 +70,8 @@ TEST(test_a_describe_that_waits_keeps_its_turn, set_up, tear_down)
 
     client_connect(&client, bed);
     client_send(&client, requests, strlen(requests));
-    while (!stream_is_watched(bed->stream)) { // which starts the camera
+    while (!stream_is_watched(bed->stream)) // which starts the camera
         client_turn(&client);
-    }
     rtsp_bed_send_frame(bed, 100);
     for (int sequence = 1; sequence <= 3; sequence++) {
         g_autofree char *reply = client_read_reply(&client);
@@ -170,9 +169,8 @@ TEST(test_streams_of_one_connection_take_turns, set_up, tear_down)
     for (; all < 4 << 20; all = taken[0] + taken[1]) {
         rtsp_bed_send_frame(bed, 100000); // more than a turn reads
         client_turn(&client);
-        while (client_take_packet(&client, &channel, packet, &size)) {
+        while (client_take_packet(&client, &channel, packet, &size))
             taken[channel / 2] += size;
-        }
     }
     assert_in_range(taken[0], all / 3, all - all / 3);
     client_finish(&client);
@@ -202,9 +200,8 @@ static void check_waits(struct rtsp_bed *bed, int error)
     accept_error = error;
     tries = 0;
     client_connect(&client, bed);
-    for (int i = 0; i < 50; i++) {
+    for (int i = 0; i < 50; i++)
         client_turn(&client);
-    }
     assert_in_range(tries, 1, TRIES_MAX / 10); // once, and once a second
     accept_error = 0;
     assert_int_equal(client_status(&client, bed, "OPTIONS", ""), 200);

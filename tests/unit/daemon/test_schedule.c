@@ -20,6 +20,23 @@ TEST(test_tries_come_at_growing_distances_up_to_2_s)
     assert_int_equal(schedule_lose(&schedule, MS(5000)), MS(100));
 }
 
+TEST(test_a_camera_that_may_have_come_is_tried_at_once_and_as_at_first)
+{
+    struct schedule schedule;
+
+    schedule_init(&schedule, MS(1000));
+    for (int i = 0; i < 8; i++)
+        schedule_lose(&schedule, MS(5000));
+    schedule_hope(&schedule, MS(5100));
+    assert_int_equal(schedule.retry_ns, MS(5100));
+    assert_int_equal(schedule_lose(&schedule, MS(5150)), MS(100));
+    schedule_hope(&schedule, MS(5200)); // of the same camera, as its permissions change
+    assert_int_equal(schedule.retry_ns, MS(5250));
+    assert_int_equal(schedule_lose(&schedule, MS(5250)), MS(200));
+    schedule_hope(&schedule, MS(6100));
+    assert_int_equal(schedule.retry_ns, MS(6100));
+}
+
 TEST(test_a_camera_is_silent_after_2_s_without_a_frame)
 {
     struct schedule schedule;
@@ -109,6 +126,25 @@ TEST(test_a_rate_shortens_nothing_and_is_lost_with_the_source)
     assert_int_equal(schedule_next_slate_ns(&schedule), MS(5000));
     schedule_lose(&schedule, MS(2100)); // unplugged: the slate does not wait
     assert_int_equal(schedule_next_slate_ns(&schedule), MS(2500));
+}
+
+TEST(test_a_refused_login_is_tried_after_1_2_5_and_10_minutes)
+{
+    static const int minutes[] = {1, 2, 5, 10, 10, 10};
+    struct schedule schedule;
+    int64_t now_ns = MS(1000);
+
+    schedule_init(&schedule, now_ns);
+    for (size_t i = 0; i < ARRAY_LENGTH(minutes); i++) {
+        assert_int_equal(schedule_refuse(&schedule, now_ns), MS(minutes[i] * 60000));
+        assert_int_equal(schedule.retry_ns, now_ns + MS(minutes[i] * 60000));
+        now_ns = schedule.retry_ns;
+    }
+    schedule_ask_anew(&schedule, now_ns);
+    assert_int_equal(schedule.retry_ns, now_ns);
+    assert_int_equal(schedule_refuse(&schedule, now_ns), MS(60000));
+    schedule_live(&schedule);
+    assert_int_equal(schedule_lose(&schedule, now_ns), MS(100));
 }
 
 RUN_TESTS(NULL, NULL)

@@ -27,9 +27,8 @@ static unsigned count(const struct frame *frame, uint32_t top, uint32_t bottom, 
     for (uint32_t y = top; y < bottom; y++) {
         const uint8_t *row = frame_plane(frame, 0) + y * frame->layout.planes[0].stride;
 
-        for (uint32_t x = 0; x < frame->layout.width; x++) {
+        for (uint32_t x = 0; x < frame->layout.width; x++)
             pixels += row[x] == luma;
-        }
     }
     return pixels;
 }
@@ -49,9 +48,8 @@ TEST(test_the_lines_have_the_dots_of_their_letters)
     assert_int_equal(count(frame, 0, 100, GROUND) + count(frame, 0, 100, TITLE) +
                          count(frame, 0, 100, DETAIL),
                      96 * 100);
-    for (uint32_t x = 0; x < 96; x++) {
+    for (uint32_t x = 0; x < 96; x++)
         assert_int_equal(frame_plane(frame, 1)[x], 128);
-    }
     frame_unref(frame);
     frame_pool_unref(pool);
 }

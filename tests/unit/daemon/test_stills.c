@@ -1,6 +1,6 @@
 // JPEGs as they come from a camera process, which may send anything, and who waits for them.
 #include "config/base.h"
-#include "daemon/front/stream/stills.h"
+#include "daemon/front/stream/stream.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -34,9 +34,8 @@ static void take(void *context, struct still *still)
 
     assert_memory_equal(still->bytes, "\xff\xd8", 2);
     ++*got;
-    if (fixture.leaves) {
+    if (fixture.leaves)
         stills_leave(TAKE(fixture.leaves));
-    }
 }
 
 static void wait_for(unsigned index, unsigned scale, int64_t after_ns)
@@ -83,9 +82,8 @@ TEST(test_what_is_no_jpeg_is_refused)
     unsigned scale;
 
     set_up(&fixture);
-    for (size_t i = 0; i < ARRAY_LENGTH(bad); i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(bad); i++)
         assert_int_equal(bring(bad[i].scale, 0, bad[i].jpeg, bad[i].size), -EBADMSG);
-    }
     assert_int_equal(stills_take(&fixture.stills, malloc(3), 3, &scale), -EBADMSG);
     assert_int_equal(fixture.stills.count, 0);
     stills_finish(&fixture.stills);
@@ -138,6 +136,37 @@ TEST(test_who_is_served_may_end_another)
     assert_int_equal(bring_good(0, clock_now_ns()), 0);
     assert_true(fixture.got[0] == 1 && fixture.got[1] == 0 && fixture.got[2] == 1);
     stills_finish(&fixture.stills);
+}
+
+TEST(test_a_jpeg_that_was_lost_is_asked_for_again)
+{
+    set_up(&fixture);
+    wait_for(0, 0, 0);
+    for (int64_t end_ns = clock_now_ns() + 20 * NS_PER_S;
+         fixture.asked < 3 && clock_now_ns() < end_ns;) {
+        g_main_context_iteration(NULL, TRUE);
+    }
+    assert_int_equal(fixture.asked, 3);
+    assert_int_equal(bring_good(0, clock_now_ns()), 0);
+    assert_int_equal(fixture.got[0], 1);
+    stills_finish(&fixture.stills);
+}
+
+TEST(test_no_still_of_a_camera_process_that_is_gone_is_shown)
+{
+    const struct link_jpeg head = {.captured_ns = clock_now_ns()};
+    uint8_t *payload = malloc(sizeof head + 4);
+    struct stream *stream;
+    unsigned scale;
+
+    assert_int_equal(stream_new("/front/edges", &payload_h264, 80, &stream), 0);
+    memcpy(payload, &head, sizeof head);
+    memcpy(payload + sizeof head, "\xff\xd8\xff\xd9", 4);
+    assert_int_equal(stills_take(stream_stills(stream), payload, sizeof head + 4, &scale), 0);
+    assert_non_null(stills_newest(stream_stills(stream), 0, 0));
+    stream_interrupt(stream);
+    assert_null(stills_newest(stream_stills(stream), 0, 0));
+    stream_unref(stream);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -39,9 +39,8 @@ static void on_wake(void *context)
     struct taker *taker = context;
 
     taker->wakes++;
-    if (taker->leaves) {
+    if (taker->leaves)
         stream_leave(taker->stream, &taker->reader);
-    }
 }
 
 static void watch(struct taker *taker, struct stream *stream)
@@ -53,9 +52,8 @@ static void watch(struct taker *taker, struct stream *stream)
 // Ends it, whether it has left by itself or not.
 static void leave(struct taker *taker)
 {
-    if (taker->reader.ring) {
+    if (taker->reader.ring)
         stream_leave(taker->stream, &taker->reader);
-    }
 }
 
 static int set_up(void **state)
@@ -168,9 +166,8 @@ static struct seen wait_frame(struct fixture *fixture)
 
 static void iterate_until(struct fixture *fixture, unsigned demands)
 {
-    while (fixture->demands < demands) {
+    while (fixture->demands < demands)
         g_main_context_iteration(NULL, TRUE);
-    }
 }
 
 TEST(test_a_reader_begins_with_a_key_frame, set_up_playing, tear_down)
@@ -379,9 +376,8 @@ TEST(test_a_reader_that_stalls_loses_frames_up_to_a_key_frame, set_up_playing, t
 
     send_frame(fixture, true, now_ns, 11);
     assert_int_equal(next_frame(fixture).mark, 11);
-    for (uint8_t mark = 12; mark < 200; mark++) { // 40 kB are kept
+    for (uint8_t mark = 12; mark < 200; mark++) // 40 kB are kept
         send_frame(fixture, false, now_ns, mark);
-    }
     unsigned asked = fixture->key_frame_demands;
     assert_int_equal(next_frame(fixture).mark, -1);
     stream_count(fixture->stream, &counted);
@@ -405,9 +401,8 @@ static unsigned count_kept(struct fixture *fixture)
     int64_t now_ns = clock_now_ns();
     unsigned kept = 0;
 
-    for (int i = 0; i < 300; i++) { // each a key frame: what is kept can be read
+    for (int i = 0; i < 300; i++) // each a key frame: what is kept can be read
         send_frame(fixture, true, now_ns, 11);
-    }
     const struct ring *ring = fixture->taker.reader.ring;
     kept = (unsigned)(ring->next - ring->first);
     while (next_frame(fixture).mark >= 0) {
@@ -437,10 +432,9 @@ TEST(test_nothing_piles_up_while_nobody_plays, set_up, tear_down)
     stream_set_bitrate(fixture->stream, 100000); // 50 MB may wait
     watch(&fixture->taker, fixture->stream);
     ring = fixture->taker.reader.ring;
-    // What 9 s brought, 10 frames a second.
-    for (int i = 0; i <= 90; i++) {
+    // The frames of 9 s, 10 a second.
+    for (int i = 0; i <= 90; i++)
         send_frame(fixture, i == 0, now_ns - (90 - i) * 100 * NS_PER_MS, 11);
-    }
     assert_in_range(ring->next - ring->first, 1, 21);
     assert_int_equal(fixture->taker.wakes, 0);
     assert_int_equal(next_frame(fixture).mark, -1);
@@ -506,9 +500,8 @@ TEST(test_what_was_sent_is_counted, set_up_playing, tear_down)
     struct fixture *fixture = *state;
     struct stream_statistics counted = {0};
 
-    for (uint8_t i = 0; i < 10; i++) {
+    for (uint8_t i = 0; i < 10; i++)
         send_frame(fixture, i % 5 == 0, clock_now_ns() - 20 * NS_PER_MS, 11);
-    }
     stream_note_sent(fixture->stream, reader_peek(&fixture->taker.reader));
     stream_note_sent(fixture->stream, &(struct unit){.slate = true, .captured_ns = 0});
     stream_set_view_counters(fixture->stream, 12, 2, "x264enc", "rate 1/2");
@@ -576,6 +569,25 @@ TEST(test_a_camera_process_that_hangs_leaves_the_slate_to_its_viewers, set_up_pl
     assert_int_not_equal(next_frame(fixture).mark, 12);
 }
 
+static gboolean bring_frame(gpointer data)
+{
+    send_frame(data, false, clock_now_ns(), 2);
+    return G_SOURCE_REMOVE;
+}
+
+// The loop stood still, as when the machine is busy; the link is read behind the timer.
+TEST(test_a_picture_that_waits_in_the_link_is_shown_in_place_of_a_slate, set_up_playing, tear_down)
+{
+    struct fixture *fixture = *state;
+
+    send_slate(fixture, 9);
+    send_frame(fixture, true, clock_now_ns(), 1);
+    assert_int_equal(next_frame(fixture).mark, 1);
+    g_usleep(1500 * 1000);
+    g_idle_add_full(G_PRIORITY_DEFAULT, bring_frame, fixture, NULL);
+    assert_int_equal(wait_frame(fixture).mark, 2);
+}
+
 TEST(test_a_silent_camera_leaves_the_slate_to_a_new_viewer, set_up, tear_down)
 {
     struct fixture *fixture = *state;
@@ -587,7 +599,7 @@ TEST(test_a_silent_camera_leaves_the_slate_to_a_new_viewer, set_up, tear_down)
     assert_int_equal(wait_frame(fixture).mark, 'a');
     assert_lasted(begin_ns, 300 * NS_PER_MS, 900 * NS_PER_MS);
 
-    // What follows does not refer to the slate.
+    // The next frames do not refer to the slate.
     send_frame(fixture, false, clock_now_ns(), 11);
     assert_int_not_equal(next_frame(fixture).mark, 11);
     send_frame(fixture, true, clock_now_ns(), 12);
@@ -632,9 +644,8 @@ TEST(test_a_slate_for_a_new_viewer_leaves_the_others_alone, set_up_playing, tear
     assert_int_equal(next_frame(fixture).mark, 11);
     watch(&second, fixture->stream);
     stream_resume(fixture->stream, &second.reader, DEMAND_BEGIN);
-    if (bring_own_slate(fixture, &second, 12)) {
+    if (bring_own_slate(fixture, &second, 12))
         assert_int_equal(next_frame(fixture).mark, -1);
-    }
     leave(&second);
 }
 
@@ -647,15 +658,13 @@ TEST(test_a_slate_for_a_new_viewer_is_not_for_one_that_fell_behind, set_up_playi
     send_slate(fixture, 'a');
     send_frame(fixture, true, clock_now_ns(), 11);
     assert_int_equal(next_frame(fixture).mark, 11);
-    for (int i = 0; i < 50; i++) { // of which 40 are kept
+    for (int i = 0; i < 50; i++) // of which 40 are kept
         send_frame(fixture, false, clock_now_ns(), 12);
-    }
     assert_int_equal(next_frame(fixture).mark, -1);
     watch(&second, fixture->stream);
     stream_resume(fixture->stream, &second.reader, DEMAND_BEGIN);
-    if (bring_own_slate(fixture, &second, -1)) {
+    if (bring_own_slate(fixture, &second, -1))
         assert_int_equal(next_frame(fixture).mark, -1);
-    }
     leave(&second);
 }
 

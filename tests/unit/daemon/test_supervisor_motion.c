@@ -12,9 +12,8 @@ static unsigned count_regions(struct fixture *fixture)
     const struct regions *regions = describe(fixture).regions;
     unsigned count = 0;
 
-    for (size_t i = 0; i < regions->count; i++) {
+    for (size_t i = 0; i < regions->count; i++)
         count += regions->list[i].shown;
-    }
     return count;
 }
 
@@ -52,19 +51,18 @@ TEST(test_another_configuration_leaves_no_event_open, set_up, tear_down)
     assert_int_equal(count_regions(fixture), 0);
 }
 
-// What the log says until the process of `mode`, told to send its event, has been replaced.
+// The log until the process of `mode`, told to send its event, has been replaced.
 static void provoke(struct fixture *fixture, const char *mode, char *ret_said, size_t size)
 {
-    uint64_t restarts = describe(fixture).process_restarts;
+    uint64_t restarts = describe(fixture).restarts;
 
     setenv("FAKE_CAMERA", mode, 1);
     replace_process(fixture);
     wait_until(fixture, is_live);
     catch_stderr();
     kill(describe(fixture).pid, SIGUSR1);
-    while (describe(fixture).process_restarts == restarts) {
+    while (describe(fixture).restarts == restarts)
         g_main_context_iteration(NULL, TRUE);
-    }
     rewind(caught);
     ret_said[fread(ret_said, 1, size - 1, caught)] = 0;
     release_stderr();

@@ -125,9 +125,8 @@ static int tear_down(void **state)
     struct fixture *fixture = *state;
 
     for (size_t i = 0; i < ARRAY_LENGTH(fixture->clients); i++) {
-        if (fixture->clients[i].transport) {
+        if (fixture->clients[i].transport)
             fixture->clients[i].transport->ops->free(fixture->clients[i].transport);
-        }
         close(fixture->clients[i].rtp);
         close(fixture->clients[i].rtcp);
     }
@@ -139,7 +138,7 @@ static int tear_down(void **state)
 
 #define PACKETS 100u
 
-// What sendmmsg() says next instead of sending: -errno; 0: it sends `message_limit` messages.
+// The next answer of sendmmsg(), instead of sending: -errno; 0: it sends `message_limit` messages.
 static int (*answer)(const struct mmsghdr *messages);
 static unsigned message_limit = UINT_MAX, calls;
 
@@ -176,13 +175,11 @@ static struct unit *make_unit(void)
     size_t size = 0, offset = 0;
     struct unit *unit;
 
-    for (unsigned i = 0; i < PACKETS; i++) {
+    for (unsigned i = 0; i < PACKETS; i++)
         size += body_size(i);
-    }
     struct unit_source source = {.memory = malloc(size), .size = size};
-    for (size_t i = 0; i < size; i++) {
+    for (size_t i = 0; i < size; i++)
         ((uint8_t *)source.memory)[i] = (uint8_t)(i * 7 + i / 256);
-    }
     assert_int_equal(unit_new(&source, &unit), 0);
     for (unsigned i = 0; i < PACKETS; i++) { // those of 1398 bytes have a head, one of 62 too
         const uint8_t head[] = {0x7c, (uint8_t)i};
@@ -222,9 +219,8 @@ static void assert_receives(const struct client *client, const struct unit *unit
         12 + packet->head_size + packet->size);
     assert_string_equal(inet_ntoa(from.sin_addr), sender);
     assert_memory_equal(bytes, header, 12);
-    if (packet->head_size) {
+    if (packet->head_size)
         assert_memory_equal(bytes + 12, unit_packet_head(unit, packet), packet->head_size);
-    }
     assert_memory_equal(bytes + 12 + packet->head_size, unit->bytes + packet->offset, packet->size);
 }
 
@@ -244,9 +240,8 @@ static void assert_all_arrive(struct fixture *fixture)
     uint8_t byte;
 
     assert_int_equal(send_from(&fixture->clients[0], unit, 0), PACKETS);
-    for (unsigned i = 0; i < PACKETS; i++) {
+    for (unsigned i = 0; i < PACKETS; i++)
         assert_receives(&fixture->clients[0], unit, i);
-    }
     assert_int_equal(recv(fixture->clients[0].rtp, &byte, 1, MSG_DONTWAIT), -1);
     assert_int_equal(recv(fixture->clients[1].rtp, &byte, 1, MSG_DONTWAIT), -1);
     unit_unref(unit);
@@ -269,9 +264,8 @@ static bool has_control(const struct mmsghdr *messages, int level)
     struct msghdr message = messages[0].msg_hdr;
     struct cmsghdr *control = CMSG_FIRSTHDR(&message);
 
-    while (control && control->cmsg_level != level) {
+    while (control && control->cmsg_level != level)
         control = CMSG_NXTHDR(&message, control);
-    }
     return control;
 }
 
@@ -324,9 +318,8 @@ static void wait_writable(const struct client *client)
 {
     int64_t begin_ns = clock_now_ns();
 
-    for (; client->writables == 0; g_main_context_iteration(NULL, TRUE)) {
+    for (; client->writables == 0; g_main_context_iteration(NULL, TRUE))
         assert_true(clock_now_ns() - begin_ns < PATIENCE_NS);
-    }
 }
 
 TEST(test_one_that_would_block_goes_on_when_there_is_room, set_up, tear_down_answers)
@@ -346,9 +339,8 @@ TEST(test_one_that_would_block_goes_on_when_there_is_room, set_up, tear_down_ans
     assert_int_equal(client->writables, 1);
     assert_int_equal(other->writables, 0);
     assert_int_equal(send_from(client, unit, (unsigned)taken), (int)PACKETS - taken);
-    for (unsigned i = 0; i < PACKETS; i++) {
+    for (unsigned i = 0; i < PACKETS; i++)
         assert_receives(client, unit, i);
-    }
     unit_unref(unit);
 }
 
@@ -395,14 +387,13 @@ static void send_report(const struct fixture *fixture, int fd, const char *text)
                      strlen(text));
 }
 
-// What was sent before the second client's report number `count` has been read then.
+// Packets sent before the second client's report number `count` have been read then.
 static void wait_reports(const struct fixture *fixture, unsigned count)
 {
     int64_t begin_ns = clock_now_ns();
 
-    for (; fixture->clients[1].reports < count; g_main_context_iteration(NULL, TRUE)) {
+    for (; fixture->clients[1].reports < count; g_main_context_iteration(NULL, TRUE))
         assert_true(clock_now_ns() - begin_ns < PATIENCE_NS);
-    }
 }
 
 TEST(test_reports_count_from_their_own_address_alone, set_up, tear_down)

@@ -1,4 +1,4 @@
-// When events begin and end, on sequences of shares made by hand. A frame every 100 ms.
+// When events begin and end, on sequences of shares made by hand. A look every 100 ms.
 #include "tests/unit/unit.h"
 
 #include "config/base.h"
@@ -24,7 +24,7 @@ static struct trigger new_trigger(void)
 static bool step(struct trigger *trigger, int64_t pts_ns, unsigned percent,
                  struct link_event *ret_event)
 {
-    const struct region_reading reading = {.pixels = 200,
+    const struct region_reading reading = {.cells = 200,
                                            .moving = 2 * percent,
                                            .x = percent,
                                            .y = 1,
@@ -53,7 +53,7 @@ static void check(struct trigger *trigger, const unsigned *percents, const char 
     }
 }
 
-TEST(test_an_event_takes_motion_in_every_frame_for_its_duration)
+TEST(test_an_event_takes_motion_in_every_look_for_its_duration)
 {
     static const unsigned percents[] = {0, 10, 10, 9, 10, 30, 10, 10, 0};
     struct trigger trigger = new_trigger();
@@ -62,7 +62,7 @@ TEST(test_an_event_takes_motion_in_every_frame_for_its_duration)
     assert_true(trigger.region.moving);
 }
 
-TEST(test_an_event_ends_after_stillness_in_every_frame_for_the_cooldown)
+TEST(test_an_event_ends_after_stillness_in_every_look_for_the_cooldown)
 {
     //                                  0   1   2  3  4  5  6  7  8  9 10 11
     static const unsigned percents[] = {10, 10, 10, 4, 4, 4, 5, 4, 4, 0, 4, 0};
@@ -87,9 +87,8 @@ TEST(test_what_is_told_of_an_event)
     struct trigger trigger = new_trigger();
     struct link_event event = {0};
 
-    for (int64_t i = 0; i < 4; i++) {
+    for (int64_t i = 0; i < 4; i++)
         step(&trigger, i * FRAME_NS, percents[i], &event);
-    }
     assert_int_equal(event.kind, LINK_EVENT_MOTION_STARTED);
     assert_int_equal(event.started_ns, FRAME_NS);
     assert_int_equal(event.at_ns, 3 * FRAME_NS);
@@ -100,9 +99,8 @@ TEST(test_what_is_told_of_an_event)
     assert_int_equal(event.region.box.height, 3);
     assert_true(event.region.share == 0.1F);
 
-    for (int64_t i = 4; i < 10; i++) {
+    for (int64_t i = 4; i < 10; i++)
         step(&trigger, i * FRAME_NS, i < 9 ? percents[i] : 0, &event);
-    }
     assert_int_equal(event.kind, LINK_EVENT_MOTION_ENDED);
     assert_int_equal(event.started_ns, FRAME_NS);
     assert_int_equal(event.at_ns, 9 * FRAME_NS);
@@ -122,7 +120,7 @@ TEST(test_the_peak_is_of_the_event_alone)
     assert_int_equal(trigger.started_ns, 2 * FRAME_NS);
 }
 
-TEST(test_without_waiting_one_frame_is_enough)
+TEST(test_without_waiting_one_look_is_enough)
 {
     static const unsigned percents[] = {0, 10, 4, 10, 10, 5, 4};
     struct trigger trigger = new_trigger();
@@ -163,14 +161,13 @@ TEST(test_lost_frames_end_an_event_untold)
     check(&trigger, percents, "..(");
 }
 
-TEST(test_a_region_without_pixels_has_no_share)
+TEST(test_a_region_without_cells_has_no_share)
 {
     struct trigger trigger = new_trigger();
     struct link_event event;
 
-    for (int64_t i = 0; i < 10; i++) {
+    for (int64_t i = 0; i < 10; i++)
         assert_false(trigger_step(&trigger, i * FRAME_NS, &(struct region_reading){0}, &event));
-    }
     assert_true(trigger.region.share == 0);
 }
 

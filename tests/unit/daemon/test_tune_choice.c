@@ -1,4 +1,5 @@
-// What of the measured times is worth writing: what is faster by more than the noise, and no more.
+// The blocks worth writing after measurements: those that are faster by more than the noise, and no
+// more.
 #include "tests/unit/unit.h"
 
 #include "daemon/ctl/bench/tune.h"

@@ -21,9 +21,8 @@ static int make_network(void)
     struct ifreq request = {.ifr_name = "lo", .ifr_mtu = MTU};
     int r = 0;
 
-    if (unshare(CLONE_NEWNET) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0) {
+    if (unshare(CLONE_NEWNET) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
         return -errno;
-    }
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     r = ioctl(fd, SIOCSIFMTU, &request) < 0 ? -errno : 0;
     request.ifr_flags = IFF_UP | IFF_LOOPBACK | IFF_RUNNING;
@@ -53,9 +52,8 @@ static struct unit *make_unit(void)
     struct unit *unit;
 
     assert_int_equal(unit_new(&source, &unit), 0);
-    for (size_t i = 0; i < PACKETS; i++) {
+    for (size_t i = 0; i < PACKETS; i++)
         assert_int_equal(unit_add_packet(unit, NULL, 0, i * PACKET_BYTES, PACKET_BYTES), 0);
-    }
     return unit;
 }
 
@@ -86,9 +84,8 @@ TEST(test_packets_longer_than_the_mtu_arrive_all_the_same)
     struct transport *transport;
     struct poller *poller;
 
-    if (make_network() < 0) {
+    if (make_network() < 0)
         SKIP("no network namespace can be made here");
-    }
     int viewer = bind_viewer(&address);
     uint16_t port = ntohs(((struct sockaddr_in *)&address)->sin_port);
     struct unit *unit = make_unit();
@@ -99,9 +96,8 @@ TEST(test_packets_longer_than_the_mtu_arrive_all_the_same)
                                        ignore_rtcp, NULL, &transport),
                      0);
     assert_int_equal(transport->ops->send(transport, &header, unit, 0), PACKETS);
-    for (unsigned i = 0; i < PACKETS; i++) {
+    for (unsigned i = 0; i < PACKETS; i++)
         assert_received(viewer, 7 + i);
-    }
     transport->ops->free(transport);
     unit_unref(unit);
     udp_sockets_free(sockets);

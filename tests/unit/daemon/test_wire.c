@@ -194,9 +194,8 @@ TEST(test_replies_are_sent_once_while_some_always_wait)
     sink.room = SIZE_MAX;
     assert_int_equal(wire_flush(wire), 0);
     assert_int_equal(sink.taken->len, 100000 * sizeof(uint32_t));
-    for (uint32_t i = 0; i < 100000; i++) {
+    for (uint32_t i = 0; i < 100000; i++)
         assert_memory_equal(sink.taken->data + i * sizeof i, &i, sizeof i);
-    }
     close_sink(&sink, wire);
 }
 
@@ -266,9 +265,8 @@ static struct unit *make_unit(unsigned count)
 
     memset(source.memory, 'u', source.size);
     assert_int_equal(unit_new(&source, &unit), 0);
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; i++)
         assert_int_equal(unit_add_packet(unit, "h", 1, (size_t)i * 3, 3), 0);
-    }
     return unit;
 }
 

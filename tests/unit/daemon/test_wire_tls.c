@@ -45,12 +45,10 @@ static int teardown(void **state)
     g_autofree char *file = g_build_filename(fixture->folder, "tls.pem", NULL);
 
     wire_free(fixture->wire);
-    if (fixture->client) {
+    if (fixture->client)
         gnutls_deinit(fixture->client);
-    }
-    if (fixture->fd >= 0) {
+    if (fixture->fd >= 0)
         close(fixture->fd);
-    }
     gnutls_certificate_free_credentials(fixture->credentials);
     certificate_unref(fixture->certificate);
     g_byte_array_unref(fixture->received);
@@ -103,15 +101,14 @@ static void connect_client(struct fixture *fixture, const char *priority)
     }
 }
 
-// What has come so far.
+// Receives the bytes that have come so far.
 static void receive(struct fixture *fixture)
 {
     uint8_t bytes[20000];
     ssize_t count;
 
-    while ((count = gnutls_record_recv(fixture->client, bytes, sizeof bytes)) > 0) {
+    while ((count = gnutls_record_recv(fixture->client, bytes, sizeof bytes)) > 0)
         g_byte_array_append(fixture->received, bytes, (guint)count);
-    }
     assert_true(count == GNUTLS_E_AGAIN || count == GNUTLS_E_INTERRUPTED);
 }
 
@@ -124,9 +121,8 @@ static void assert_pattern(const struct fixture *fixture, size_t size)
 {
     assert_int_equal(fixture->received->len, size);
     for (size_t i = 0; i < size; i++) {
-        if (fixture->received->data[i] != pattern_at(i)) {
+        if (fixture->received->data[i] != pattern_at(i))
             fail_msg("byte %zu of %zu is another", i, size);
-        }
     }
 }
 
@@ -141,9 +137,8 @@ static void stream_packets(struct fixture *fixture, void (*turn)(struct fixture 
     struct iovec parts[PACKETS * 2];
     int sent = 0, turns = 0;
 
-    for (size_t i = 0; i < PACKETS * (HEAD + BODY); i++) {
+    for (size_t i = 0; i < PACKETS * (HEAD + BODY); i++)
         bytes[i] = pattern_at(i);
-    }
     for (size_t i = 0; i < PACKETS; i++) {
         parts[2 * i] = (struct iovec){bytes + i * (HEAD + BODY), HEAD};
         parts[2 * i + 1] = (struct iovec){bytes + i * (HEAD + BODY) + HEAD, BODY};
@@ -153,9 +148,8 @@ static void stream_packets(struct fixture *fixture, void (*turn)(struct fixture 
                                       PACKETS - sent > 50 ? 50 : PACKETS - sent);
         assert_true(taken >= 0);
         sent += taken;
-        if (turn) {
+        if (turn)
             turn(fixture, sent);
-        }
         receive(fixture);
         assert_true(turns++ < TURNS_MAX);
     }
@@ -181,9 +175,8 @@ static void renew_keys(struct fixture *fixture, int at)
 {
     uint8_t byte;
 
-    if (at % 10 == 0) {
+    if (at % 10 == 0)
         gnutls_session_key_update(fixture->client, GNUTLS_KU_PEER);
-    }
     assert_int_equal(wire_read(fixture->wire, &byte, 1), -EAGAIN);
 }
 

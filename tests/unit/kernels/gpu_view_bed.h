@@ -80,9 +80,8 @@ static inline int gpu_view_bed_views(struct gpu_view_bed *bed, const struct gpu_
 
     frame_layout_init(&layout, pixel_format_by_name(c->format), c->width, c->height, 16);
     layout.range = c->range;
-    if (layout.format->luma_step != 0 && c->width % 2 == 1) {
+    if (layout.format->luma_step != 0 && c->width % 2 == 1)
         layout.colour.matrix = COLOUR_BT709;
-    }
     setup.input = &layout;
     r = view_new(&setup, error, &bed->reference);
     if (r == 0) {

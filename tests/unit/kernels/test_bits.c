@@ -18,33 +18,29 @@ static bool bit(const uint64_t *bits, size_t x)
 static void draw(const char *drawing, uint64_t *bits)
 {
     memset(bits, 0, bits_words(strlen(drawing)) * sizeof *bits);
-    for (size_t x = 0; drawing[x]; x++) {
+    for (size_t x = 0; drawing[x]; x++)
         bits[x / 64] |= (uint64_t)(drawing[x] == '#') << x % 64;
-    }
 }
 
 static void assert_drawn(const uint64_t *bits, const char *drawing)
 {
-    for (size_t x = 0; drawing[x]; x++) {
+    for (size_t x = 0; drawing[x]; x++)
         assert_int_equal(bit(bits, x), drawing[x] == '#');
-    }
 }
 
 static void fill(uint8_t *bytes, unsigned seed, unsigned spread)
 {
     srand(seed);
-    for (size_t x = 0; x < PIXELS; x++) {
+    for (size_t x = 0; x < PIXELS; x++)
         bytes[x] = (uint8_t)((unsigned)rand() % spread);
-    }
 }
 
 static bool any_over(const uint8_t *gray, const uint8_t *previous, size_t width, int threshold)
 {
     bool any = false;
 
-    for (size_t x = 0; x < width; x++) {
+    for (size_t x = 0; x < width; x++)
         any |= abs(gray[x] - previous[x]) > threshold;
-    }
     return any;
 }
 
@@ -74,25 +70,6 @@ TEST(test_pixels_differ_and_are_written_again)
     }
 }
 
-TEST(test_pixels_leave_their_span)
-{
-    uint8_t gray[PIXELS], previous[PIXELS];
-    uint64_t bits[PIXELS / 64];
-    struct bits_limits limits;
-
-    for (unsigned level = 0; level < 256; level++) {
-        limits.low[level] = (uint8_t)(level / 2);
-        limits.high[level] = (uint8_t)(level / 2 + 100);
-    }
-    fill(gray, 1, 256);
-    fill(previous, 2, 256);
-    bits_leave(gray, previous, &limits, PIXELS - 3, bits);
-    for (size_t x = 0; x < PIXELS - 3; x++) {
-        assert_int_equal(bit(bits, x),
-                         gray[x] < previous[x] / 2 || gray[x] > previous[x] / 2 + 100);
-    }
-}
-
 // Rows of exactly one word, of less, and over the seam of two.
 TEST(test_erosion_takes_the_ends_but_not_at_the_border)
 {
@@ -118,20 +95,6 @@ TEST(test_erosion_takes_the_ends_but_not_at_the_border)
     draw("################################################################", bits);
     bits_erode_row(bits, 64, 8);
     assert_drawn(bits, "################################################################");
-}
-
-TEST(test_what_moves_in_the_mask_is_counted)
-{
-    uint64_t bits[2], mask[2], columns[2] = {0};
-
-    draw("##.#............................................................###.....", bits);
-    draw(".###............................................................#.#.....", mask);
-    assert_int_equal(bits_count(bits, mask, 2, columns), 4);
-    draw("..#.....................................................................", bits);
-    assert_int_equal(bits_count(bits, mask, 2, columns), 1);
-    assert_drawn(columns,
-                 ".###............................................................#.#.....");
-    assert_int_equal(bits_count(bits, mask, 0, columns), 0);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -1,5 +1,5 @@
-// What an edged whose build had no nvcc says of every machine, with a GPU or without: the images of
-// the kernels are empty here.
+// An edged whose build had no nvcc, on every machine, with a GPU or without: the images of the
+// kernels are empty here.
 #include "kernels/gpu/gpu.h"
 #include "kernels/gpu/gpu_images.h"
 #include "tests/unit/unit.h"

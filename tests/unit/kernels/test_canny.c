@@ -84,9 +84,8 @@ static struct frame *draw_fading_step(const char *format)
 {
     uint8_t pixels[7 * 8];
 
-    for (int i = 0; i < 7 * 8; i++) {
+    for (int i = 0; i < 7 * 8; i++)
         pixels[i] = (uint8_t)(i % 8 < 4 ? 0 : 100 - 10 * (i / 8));
-    }
     return draw(format, 8, 7, pixels);
 }
 
@@ -108,9 +107,8 @@ TEST(test_an_edge_is_followed_down_to_the_low_threshold)
 
         assert_string_equal(output->layout.format->name, "GREY");
         for (uint32_t y = 0; y < 7; y++) {
-            for (uint32_t x = 0; x < 8; x++) {
+            for (uint32_t x = 0; x < 8; x++)
                 assert_int_equal(at(output, x, y), x == 4 && (int)y < cases[i].rows ? 255 : 0);
-            }
         }
         frame_unref(output);
     }
@@ -133,9 +131,8 @@ TEST(test_a_threshold_is_over_not_at)
         assert_memory_equal(frame_plane(output, 0), expected, 6);
         frame_unref(output);
         output = find(draw("GREY", 1, 6, pixels), cases[i].low, cases[i].high, VIEW_OUTPUT_EXACT);
-        for (uint32_t y = 0; y < 6; y++) {
+        for (uint32_t y = 0; y < 6; y++)
             assert_int_equal(at(output, 0, y), expected[y]);
-        }
         frame_unref(output);
     }
 }
@@ -177,9 +174,8 @@ TEST(test_every_format_gives_the_same_edges_in_limited_range)
         assert_string_equal(output->layout.format->name, "NV12");
         assert_int_equal(output->layout.range, FRAME_RANGE_LIMITED);
         for (uint32_t y = 0; y < 7; y++) {
-            for (uint32_t x = 0; x < 8; x++) {
+            for (uint32_t x = 0; x < 8; x++)
                 assert_int_equal(at(output, x, y), x == 4 ? 235 : 16);
-            }
         }
         for (size_t y = 0; y < 4; y++) {
             assert_memory_equal(frame_plane(output, 1) + y * output->layout.planes[1].stride,

@@ -12,9 +12,8 @@ static void open_old_driver(const void *context)
 
     (void)context;
     fake_gpu_load("old/");
-    if (cuda_driver_init(&driver, &error) != -ENOSYS || driver.library) {
+    if (cuda_driver_init(&driver, &error) != -ENOSYS || driver.library)
         _exit(1);
-    }
     fputs(error.text, stderr);
 }
 

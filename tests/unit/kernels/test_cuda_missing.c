@@ -1,4 +1,4 @@
-// What is said of a driver that the linker does not open: the linker is this test's own.
+// Messages about a driver that the linker does not open: the linker is this test's own.
 #include "kernels/gpu/cuda_driver.h"
 #include "tests/unit/unit.h"
 

@@ -41,9 +41,8 @@ static struct frame *four_by_four(void)
         {10, 20, 30, 40}, {50, 61, 70, 80}, {90, 100, 111, 120}, {130, 140, 150, 160}};
     struct frame *input = new_frame("RGGB", 4, 4, 3);
 
-    for (uint32_t y = 0; y < 4; y++) {
+    for (uint32_t y = 0; y < 4; y++)
         set_row(input, 0, y, rows[y]);
-    }
     return input;
 }
 
@@ -57,9 +56,8 @@ TEST(test_colours_that_a_pixel_lacks_are_means_of_its_neighbours)
     static const uint8_t lower[] = {101, 100, 101, 101, 100, 101, 111, 110, 110, 111, 110, 110};
     struct frame *output = run(four_by_four(), true);
 
-    for (uint32_t y = 0; y < 4; y++) { // the outermost rows are those next to them
+    for (uint32_t y = 0; y < 4; y++) // the outermost rows are those next to them
         assert_row(output, 0, y, y < 2 ? upper : lower, sizeof upper);
-    }
     assert_int_equal(output->layout.range, FRAME_RANGE_FULL);
     frame_unref(output);
 }
@@ -70,9 +68,8 @@ TEST(test_gray_is_that_of_the_colours)
     static const uint8_t upper[] = {60, 60, 70, 70}, lower[] = {100, 100, 110, 110};
     struct frame *output = run(four_by_four(), false);
 
-    for (uint32_t y = 0; y < 4; y++) {
+    for (uint32_t y = 0; y < 4; y++)
         assert_row(output, 0, y, y < 2 ? upper : lower, sizeof upper);
-    }
     frame_unref(output);
 }
 
@@ -82,9 +79,8 @@ static void assert_even_light(const char *format, const void *row,
 {
     struct frame *input = new_frame(format, 3, 3, 0), *output;
 
-    for (uint32_t y = 0; y < 3; y++) {
+    for (uint32_t y = 0; y < 3; y++)
         set_row(input, 0, y, row);
-    }
     input->layout.development = *development;
     output = run(input, true);
     for (uint32_t y = 0; y < 3; y++) {
@@ -125,9 +121,8 @@ TEST(test_pictures_of_less_than_three_by_three_are_black)
 {
     struct frame *output = run(new_frame("GRBG", 2, 3, 1), true);
 
-    for (uint32_t y = 0; y < 3; y++) {
+    for (uint32_t y = 0; y < 3; y++)
         assert_row(output, 0, y, "\0\0\0\0\0\0", 6);
-    }
     frame_unref(output);
 }
 

@@ -50,13 +50,12 @@ TEST(test_rows_number_directions_as_the_definition_does)
             gy[x + GRADIENT_REACH] = (int16_t)y;
         }
         find_directions(gx, gy, width, found);
-        for (size_t i = 0; i < width; i++) {
+        for (size_t i = 0; i < width; i++)
             assert_int_equal(found[i], direction_of(gx[i], gy[i]));
-        }
     }
 }
 
-// What becomes of the middle pixel of 3x3.
+// The colour of the middle pixel of 3x3.
 static const struct {
     uint8_t pixels[9], rgb[3], yuv[3];
 } cases[] = {
@@ -75,9 +74,8 @@ static struct frame *new_case(size_t index)
 {
     struct frame *frame = new_frame("GREY", 3, 3, 2);
 
-    for (uint32_t y = 0; y < 3; y++) {
+    for (uint32_t y = 0; y < 3; y++)
         set_row(frame, 0, y, cases[index].pixels + (size_t)3 * y);
-    }
     return frame;
 }
 
@@ -138,9 +136,8 @@ TEST(test_a_stream_is_the_exact_picture_within_rounding)
             const uint8_t *b =
                 frame_plane(converted, plane) + y * converted->layout.planes[plane].stride;
 
-            for (uint32_t x = 0; x < output->layout.planes[plane].width_bytes; x++) {
+            for (uint32_t x = 0; x < output->layout.planes[plane].width_bytes; x++)
                 assert_in_range(a[x] + 1 - b[x], 0, 2);
-            }
         }
     }
     frame_unref(converted);

@@ -1,4 +1,4 @@
-// What the driver for tests catches, provoked with the driver's own functions.
+// Mistakes that the driver for tests catches, provoked with the driver's own functions.
 #include "kernels/gpu/cuda_driver.h"
 
 #include "tests/unit/fake_gpu.h"
@@ -54,9 +54,8 @@ static int wait_idle(const struct bed *bed)
     struct CUevent_st *event;
     int r = bed->driver.event_create(&event, 0);
 
-    if (r == 0) {
+    if (r == 0)
         r = bed->driver.event_record(event, bed->stream);
-    }
     while (r == 0 && (r = bed->driver.event_query(event)) == CUDA_ERROR_NOT_READY &&
            clock_now_ns() < end_ns) {
         r = 0;

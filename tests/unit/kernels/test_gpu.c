@@ -14,9 +14,8 @@ static struct gpu *open_gpu(const char *options)
     struct gpu *gpu = NULL;
 
     fake_gpu_play(options);
-    if (gpu_new(&error, &gpu) < 0) {
+    if (gpu_new(&error, &gpu) < 0)
         fail_msg("%s: %s", options, error.text);
-    }
     return gpu;
 }
 

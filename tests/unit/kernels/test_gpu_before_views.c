@@ -1,5 +1,5 @@
-// What the GPU makes before views read it, demosaics and flips: pictures that are still being made,
-// and launches that fail.
+// Demosaics and flips, which the GPU makes before views read them: pictures that are still being
+// made, and launches that fail.
 #include "tests/unit/kernels/gpu_view_bed.h"
 
 #include "kernels/demosaic/demosaic.h"

@@ -77,14 +77,12 @@ static void run_group(const struct gpu_view_bed *bed, const struct group *group,
     }
     graph_begin(group->graph);
     for (size_t i = 0; i < VIEWS; i++) {
-        if (active >> i & 1) {
+        if (active >> i & 1)
             assert_int_equal(view_run(group->references[i], input, NULL, &expected[i]), 0);
-        }
     }
     for (size_t i = 0; i < VIEWS; i++) {
-        if (active >> i & 1) {
+        if (active >> i & 1)
             assert_int_equal(view_begin(group->views[i], input, NULL), 0);
-        }
     }
     for (size_t i = 0; i < VIEWS; i++) {
         if (active >> i & 1) {
@@ -139,14 +137,12 @@ TEST(test_passes_that_views_have_in_common_are_made_once)
                               16);
             bed_init(&bed, &layout);
             group = make_group(&bed, blurred, &layout);
-            for (unsigned frame = 0; frame < 3; frame++) {
+            for (unsigned frame = 0; frame < 3; frame++)
                 run_group(&bed, &group, frame, 7);
-            }
             assert_int_equal(graph_count(group.graph, STAGE_BLUR).runs, 3);
             assert_int_equal(graph_count(group.graph, STAGE_BLUR).shared, 3 * (VIEWS - 1));
-            for (unsigned active = 0; active < 8; active++) {
+            for (unsigned active = 0; active < 8; active++)
                 run_group(&bed, &group, active, active);
-            }
             finish_group(&bed, &group);
         }
     }
@@ -161,9 +157,8 @@ TEST(test_views_with_other_masks_share_what_comes_before)
     frame_layout_init(&layout, pixel_format_by_name("YUYV"), 131, 47, 16);
     bed_init(&bed, &layout);
     group = make_group(&bed, masked, &layout);
-    for (unsigned frame = 0; frame < 2; frame++) {
+    for (unsigned frame = 0; frame < 2; frame++)
         run_group(&bed, &group, frame, 7);
-    }
     assert_int_equal(graph_count(group.graph, STAGE_GRADIENT).runs, 2);
     assert_int_equal(graph_count(group.graph, STAGE_GRADIENT).shared, 2 * (VIEWS - 1));
     // In the same launch as limited range, which is each view's own.
@@ -181,9 +176,8 @@ TEST(test_managed_pictures_are_read_while_others_are_made)
     frame_layout_init(&layout, pixel_format_by_name("YUYV"), 131, 47, 16);
     bed_init_in(&bed, CONFIG_MEMORY_MANAGED, &layout);
     group = make_group(&bed, settings, &layout);
-    for (unsigned frame = 0; frame < 3; frame++) {
+    for (unsigned frame = 0; frame < 3; frame++)
         run_group(&bed, &group, frame, 7);
-    }
     finish_group(&bed, &group);
 }
 

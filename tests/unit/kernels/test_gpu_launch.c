@@ -9,7 +9,7 @@
 #define FAULTY 700
 #define LAUNCHES_MAX 16
 
-// What this test's kernel takes.
+// The parameters of this test's kernel.
 struct parameters {
     struct gpu_job job;
     uint32_t number;
@@ -148,9 +148,8 @@ static int graph_add_kernel(struct CUgraphNode_st **node, struct CUgraph_st *gra
 {
     (void)graph;
     assert_int_equal(after_count, fake.added % 2); // each picture here has two
-    if (after_count > 0) {
+    if (after_count > 0)
         assert_ptr_equal(*after, &fake.nodes[0]);
-    }
     assert_non_null(made->parameters);
     *node = (struct CUgraphNode_st *)&fake.nodes[fake.added++ % 2];
     return fake.add;
@@ -196,9 +195,8 @@ static int make(struct gpu_kernel *kernel)
     int r = gpu_kernel_init(kernel, NULL, CONFIG_KERNEL_GRADIENT, "gradient_planar_l2_full",
                             (struct gpu_tile){8, 4}, 1920, NULL);
 
-    if (r == 0) {
+    if (r == 0)
         gpu_kernel_join(kernel);
-    }
     return r;
 }
 
@@ -501,9 +499,8 @@ TEST(test_the_first_picture_is_launched_and_all_others_replay_its_graph, setup)
 {
     struct gpu_chain *chain = make_chain();
 
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 5; i++)
         assert_int_equal(run_chain(chain, state, 1, 2, NULL), 0);
-    }
     assert_int_equal(fake.count, 2);
     assert_int_equal(fake.instantiated, 1);
     assert_int_equal(fake.replays, 4);

@@ -40,9 +40,8 @@ static int bed_take_frame(struct bed *bed)
 
     frame_layout_init(&layout, pixel_format_by_name("GREY"), 64, 64, 1);
     r = frame_pool_new(&layout, 2, gpu_memory_allocator(bed->memory), &bed->pool);
-    if (r == 0) {
+    if (r == 0)
         bed->frame = frame_pool_take(bed->pool);
-    }
     return r;
 }
 
@@ -154,15 +153,13 @@ TEST(test_frame_goes_to_the_gpu_and_comes_back_in_every_kind)
 
         assert_int_equal(bed_init(&bed, "board=xavier,slow=gpu_probe:5", kind, &error), 0);
         assert_int_equal(bed_take_frame(&bed), 0);
-        for (unsigned i = 0; i < 2048; i++) {
+        for (unsigned i = 0; i < 2048; i++)
             bed.frame->data[i] = (uint8_t)(i * 7);
-        }
         assert_int_equal(frame_to_gpu(bed.frame, &error, &address), 0);
         launch_probe(&bed, address);
         assert_int_equal(frame_to_cpu(bed.frame, &error), 0);
-        for (unsigned i = 0; i < 2048; i++) {
+        for (unsigned i = 0; i < 2048; i++)
             assert_int_equal(bed.frame->data[2048 + i], (uint8_t) ~(i * 7));
-        }
         bed_finish(&bed);
         assert_int_equal(fake_gpu_leaks(), 0);
     }
@@ -191,9 +188,8 @@ static void touch_while_a_kernel_runs(const void *context)
     launch_probe(&bed, address);
     *(volatile uint8_t *)(touch->other ? other : bed.frame)->data = 1;
     fputs("went on\n", stderr);
-    if (frame_to_cpu(bed.frame, &error) < 0) {
+    if (frame_to_cpu(bed.frame, &error) < 0)
         _exit(1);
-    }
     frame_unref(other);
     bed_finish(&bed);
 }

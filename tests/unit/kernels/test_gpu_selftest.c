@@ -15,9 +15,8 @@ static struct gpu *open_gpu(const char *options)
     struct gpu *gpu = NULL;
 
     fake_gpu_play(options);
-    if (gpu_new(&error, &gpu) < 0) {
+    if (gpu_new(&error, &gpu) < 0)
         fail_msg("%s: %s", options, error.text);
-    }
     return gpu;
 }
 
@@ -49,9 +48,8 @@ TEST(test_known_answers_come_out_of_a_gpu_that_works)
         for (size_t i = 0; i < TESTS; i++) {
             struct gpu_selftest_result result;
 
-            if (gpu_selftest_run(gpu, i, size, &error, &result) < 0) {
+            if (gpu_selftest_run(gpu, i, size, &error, &result) < 0)
                 fail_msg("%s", error.text);
-            }
             assert_string_equal(result.value, values[size][i]);
             assert_true(result.took_ns > 0);
         }
@@ -80,9 +78,8 @@ TEST(test_wrong_result_is_refused_with_its_name_and_both_numbers)
         snprintf(begin, sizeof begin, "the GPU computes wrongly: %s", texts[i]);
         gpu = open_gpu(options);
         assert_int_equal(gpu_selftest_start(gpu, &error), -EBADMSG);
-        if (strncmp(error.text, begin, strlen(begin)) != 0) {
+        if (strncmp(error.text, begin, strlen(begin)) != 0)
             fail_msg("%s", error.text);
-        }
         assert_non_null(strstr(error.text, ", expected "));
         gpu_free(gpu);
         assert_int_equal(fake_gpu_leaks(), 0);
@@ -138,9 +135,8 @@ TEST(test_faults_of_cuda_are_told_with_the_test)
         struct error error = {0};
 
         assert_int_equal(gpu_selftest_start(gpu, &error), cases[i].error);
-        if (strncmp(error.text, cases[i].text, strlen(cases[i].text)) != 0) {
+        if (strncmp(error.text, cases[i].text, strlen(cases[i].text)) != 0)
             fail_msg("%s", error.text);
-        }
         gpu_free(gpu);
     }
 }

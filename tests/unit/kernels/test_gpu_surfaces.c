@@ -49,9 +49,8 @@ static void open_without_library(const void *context)
 
     (void)context;
     fake_gpu_play("board=agx-orin");
-    if (gpu_new(&error, &gpu) < 0 || gpu_surfaces_new(gpu, &error, &surfaces) != -ENODEV) {
+    if (gpu_new(&error, &gpu) < 0 || gpu_surfaces_new(gpu, &error, &surfaces) != -ENODEV)
         _exit(1);
-    }
     fputs(error.text, stderr);
     gpu_free(gpu);
     fake_gpu_end(NULL);
@@ -139,12 +138,10 @@ static void check_pictures(struct views *views, unsigned count)
     struct error error = {0};
     uint64_t before = fake_nvmm_count("fake_nvmm_cpu_accesses");
 
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; i++)
         assert_int_equal(run(views, i, &error, &outputs[i], &expected[i]), 0);
-    }
-    if (view_is_on_gpu(views->view)) {
+    if (view_is_on_gpu(views->view))
         assert_int_equal(fake_nvmm_count("fake_nvmm_cpu_accesses"), before);
-    }
     for (unsigned i = 0; i < count; i++) {
         assert_int_equal(frame_begin_cpu_access(outputs[i], &error), 0);
         assert_true(is_equal(outputs[i], expected[i]));
@@ -184,9 +181,8 @@ TEST(test_pictures_are_those_of_plain_memory_and_cost_the_cpu_nothing)
 
     for (size_t r = 0; r < ARRAY_LENGTH(releases); r++) {
         for (size_t v = 0; v < ARRAY_LENGTH(views); v++) {
-            for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
+            for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++)
                 check_view(releases[r], views[v], true, sizes[i][0], sizes[i][1]);
-            }
         }
     }
 }
@@ -265,12 +261,10 @@ static bool live(const char *release, uint64_t nth)
 
     snprintf(options, sizeof options, "%s,fail=*:%llu", release, (unsigned long long)nth);
     int r = bed_init(&bed, "board=agx-orin", options);
-    if (r == 0) {
+    if (r == 0)
         r = views_init(&views, &bed, &edges, true, 64, 48);
-    }
-    if (r == 0) {
+    if (r == 0)
         r = run(&views, 1, &bed.error, &output, &expected);
-    }
     if (r == 0) {
         r = frame_begin_cpu_access(output, &bed.error);
         assert_true(r < 0 || is_equal(output, expected));
@@ -290,9 +284,8 @@ TEST(test_whichever_call_fails_nothing_is_left_behind)
     for (size_t r = 0; r < ARRAY_LENGTH(releases); r++) {
         uint64_t nth = 1;
 
-        while (live(releases[r], nth)) {
+        while (live(releases[r], nth))
             nth++;
-        }
         // A test, three surfaces with two planes mapped and unmapped each, constants, a look.
         assert_true(nth > 40);
     }

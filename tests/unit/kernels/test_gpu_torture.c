@@ -14,11 +14,10 @@ static enum outcome live(const struct gpu_view_case *c)
     enum outcome outcome = OUTCOME_GPU;
     int r = gpu_view_bed_init(&bed, c, &error);
 
-    if (r < 0) {
+    if (r < 0)
         outcome = OUTCOME_REFUSED;
-    } else if (gpu_memory_kind(bed.memory) != c->memory) {
+    else if (gpu_memory_kind(bed.memory) != c->memory)
         outcome = OUTCOME_OTHER_MEMORY;
-    }
     for (uint32_t seed = 0; seed < FRAMES && r == 0; seed++) {
         error.text[0] = '\0';
         r = gpu_view_bed_run(&bed, seed, &error);
@@ -30,9 +29,8 @@ static enum outcome live(const struct gpu_view_case *c)
     assert_true(r == 0 || error.text[0] != '\0');
     gpu_view_bed_finish(&bed);
     // A lost GPU's process ends without releasing anything.
-    if (outcome != OUTCOME_LOST) {
+    if (outcome != OUTCOME_LOST)
         assert_int_equal(fake_gpu_leaks(), 0);
-    }
     return outcome;
 }
 

@@ -103,9 +103,8 @@ static void check_plain(enum config_norm norm, double gain, int gx_step, int gy_
                 double n = norm == CONFIG_NORM_L1 ? abs(gx) + abs(gy + x)
                                                   : sqrt(gx * gx + (gy + x) * (gy + x));
 
-                if (output[x] != (int)fmin(255, rint(gain * n))) {
+                if (output[x] != (int)fmin(255, rint(gain * n)))
                     fail_msg("gain %g: gx %d gy %d gives %d", gain, gx, gy + x, output[x]);
-                }
             }
         }
     }
@@ -165,12 +164,10 @@ static void check_gradients(enum config_operator op, enum config_norm norm, bool
         for (int x = first; gy <= REACH; x += 4, gy += step) {
             int r = 0;
 
-            while (r < 255 && !is_magnitude(norm, gx, gy, r)) {
+            while (r < 255 && !is_magnitude(norm, gx, gy, r))
                 r++;
-            }
-            if (output[x] != (limited ? luma_of(r) : r)) {
+            if (output[x] != (limited ? luma_of(r) : r))
                 fail_msg("norm %d: gx %d gy %d gives %d", (int)norm, gx, gy, output[x]);
-            }
         }
     }
 }
@@ -205,9 +202,8 @@ static void find_gradient(enum config_operator op, uint8_t *const picture[ROWS],
         const uint8_t *row = picture[y + i < 0 ? 0 : least(y + i, ROWS - 1)];
         int pixels[5];
 
-        for (int j = -RADIUS_MAX; j <= RADIUS_MAX; j++) {
+        for (int j = -RADIUS_MAX; j <= RADIUS_MAX; j++)
             pixels[j + RADIUS_MAX] = row[x + j < 0 ? 0 : least(x + j, width - 1)];
-        }
         derived[i + RADIUS_MAX] = differentiate(op, pixels + RADIUS_MAX);
         smoothed[i + RADIUS_MAX] = smooth(op, pixels + RADIUS_MAX);
     }
@@ -222,15 +218,13 @@ static void measure_rows(const struct gradient *gradient, bool plain, const uint
     void *scratch = calloc(1, gradient_scratch_bytes(width));
 
     assert_non_null(scratch);
-    if (!plain && gradient->rows) {
+    if (!plain && gradient->rows)
         gradient->rows(rows, count, width, limited, outputs);
-    }
     for (unsigned i = 0; i < count && (plain || !gradient->rows); i++) {
         gradient_measure(gradient, gradient_find_columns(gradient, rows + i, width, scratch), width,
                          scratch, outputs[i]);
-        for (uint32_t x = 0; x < width && limited; x++) {
+        for (uint32_t x = 0; x < width && limited; x++)
             outputs[i][x] = (uint8_t)luma_of(outputs[i][x]);
-        }
     }
     free(scratch);
 }
@@ -248,9 +242,8 @@ static void check_rows(const struct gradient *gradient, bool plain, bool limited
 
         rows[i] = picture[y < 0 ? 0 : least(y, ROWS - 1)];
     }
-    for (int i = 0; i < ROWS; i++) {
+    for (int i = 0; i < ROWS; i++)
         outputs[i] = output[i];
-    }
     memset(output, GUARD, sizeof output);
     measure_rows(gradient, plain, rows, (unsigned)(ROWS - first), (uint32_t)width, limited,
                  outputs);
@@ -263,9 +256,8 @@ static void check_rows(const struct gradient *gradient, bool plain, bool limited
                 continue;
             }
             find_gradient(gradient->op, picture, width, x, y, &gx, &gy);
-            while (r < 255 && !is_magnitude(gradient->norm, gx, gy, r)) {
+            while (r < 255 && !is_magnitude(gradient->norm, gx, gy, r))
                 r++;
-            }
             if (found != (limited ? luma_of(r) : r)) {
                 fail_msg("operator %d norm %d%s: gx %d gy %d gives %d at %d of %d",
                          (int)gradient->op, (int)gradient->norm, plain ? " plain" : "", gx, gy,
@@ -298,14 +290,12 @@ TEST(test_rows_of_every_width_are_those_of_the_definition)
         for (int y = 0; y < ROWS; y++) {
             picture[y] = malloc((size_t)width);
             assert_non_null(picture[y]);
-            for (int x = 0; x < width; x++) {
+            for (int x = 0; x < width; x++)
                 picture[y][x] = (uint8_t)(width % 3 ? rand() : rand() % 2 * 255);
-            }
         }
         check_picture(picture, width);
-        for (int y = 0; y < ROWS; y++) {
+        for (int y = 0; y < ROWS; y++)
             free(picture[y]);
-        }
     }
 }
 

@@ -1,7 +1,6 @@
 // Views that share stages, beside the same views that compute all by themselves.
 #include "tests/unit/view_pictures.h"
 
-#include "kernels/events/meter.h"
 #include "kernels/graph/graph.h"
 #include "kernels/stage/pool.h"
 
@@ -97,9 +96,8 @@ static void run_frame(const struct bed *bed, uint32_t number, uint32_t active)
     }
     graph_begin(bed->graph);
     for (size_t i = 0; i < VIEWS; i++) {
-        if (active >> i & 1) {
+        if (active >> i & 1)
             compare(bed, i);
-        }
     }
 }
 
@@ -138,14 +136,14 @@ TEST(test_what_views_have_in_common_is_computed_once)
 
     bed_init(&bed, "YUYV", 64, 9);
     run_frame(&bed, 0, 1 << 0 | 1 << 3 | 1 << 4 | 1 << 6); // edges, binary, canny, motion
-    assert_count(&bed, STAGE_GRAY, 1, 3);
+    assert_count(&bed, STAGE_GRAY, 2, 2);                  // motion shares nothing
     assert_count(&bed, STAGE_GRADIENT, 1, 1);
     assert_count(&bed, STAGE_THRESHOLD, 1, 0);
     assert_count(&bed, STAGE_CANNY, 1, 0);
     assert_count(&bed, STAGE_DIFFERENCE, 1, 0);
     assert_count(&bed, STAGE_COMPOSE, 3, 0);      // each view's own last step
     run_frame(&bed, 1, 1 << 1 | 1 << 2 | 1 << 5); // edges, binary and canny, all of blur 5
-    assert_count(&bed, STAGE_GRAY, 2, 3 + 2);
+    assert_count(&bed, STAGE_GRAY, 3, 2 + 2);
     assert_count(&bed, STAGE_BLUR, 1, 2);
     assert_count(&bed, STAGE_GRADIENT, 2, 1 + 1);
     run_frame(&bed, 2, 1 << 0 | 1 << 7); // two of the same
@@ -179,175 +177,11 @@ TEST(test_a_view_that_ends_leaves_the_others_their_pictures)
         draw(bed.input, number);
         graph_begin(bed.graph);
         for (size_t i = 0; i < 8; i++) {
-            if (bed.views[i]) {
+            if (bed.views[i])
                 compare(&bed, i);
-            }
         }
     }
     bed_finish(&bed);
-}
-
-TEST(test_two_marks_of_one_motion_share_the_frame_before)
-{
-    static const struct config_view marks[2] = {
-        {.view = CONFIG_VIEW_MOTION, .threshold = 25, .erode = 1, .mark = CONFIG_MARK_TINT},
-        {.view = CONFIG_VIEW_MOTION, .threshold = 25, .erode = 1, .mark = CONFIG_MARK_RED},
-    };
-    struct bed bed = {.input = new_frame("NV12", 131, 47, 5)};
-    struct view *views[2], *references[2];
-
-    assert_int_equal(graph_new(&bed.graph), 0);
-    for (size_t i = 0; i < 2; i++) {
-        struct view_setup setup = {.settings = &marks[i],
-                                   .input = &bed.input->layout,
-                                   .allocator = frame_allocator_host()};
-
-        assert_int_equal(view_new(&setup, NULL, &references[i]), 0);
-        setup.graph = bed.graph;
-        assert_int_equal(view_new(&setup, NULL, &views[i]), 0);
-        view_set_active(views[i], true);
-    }
-    for (uint32_t number = 0; number < 4; number++) {
-        draw(bed.input, number);
-        graph_begin(bed.graph);
-        for (size_t i = 0; i < 2; i++) {
-            bed.views[i] = views[i];
-            bed.references[i] = references[i];
-            compare(&bed, i);
-        }
-    }
-    assert_count(&bed, STAGE_DIFFERENCE, 4, 4);
-    assert_count(&bed, STAGE_ERODE, 8, 0);
-    assert_count(&bed, STAGE_MARK, 8, 0);
-    for (size_t i = 0; i < 2; i++) {
-        view_free(views[i]);
-        view_free(references[i]);
-    }
-    graph_free(bed.graph);
-    frame_unref(bed.input);
-}
-
-// Beside a motion view, and alone: in a graph of its own.
-struct measured {
-    struct graph *graph;
-    struct meter *meter;
-};
-
-static struct measured new_measured(struct graph *graph, const struct frame *frame)
-{
-    static struct config_point corners[] = {{0.2, 0.3}, {0.9, 0.3}, {0.9, 0.6}, {0.2, 0.6}};
-    static const struct config_region marked[] = {
-        {.polygon = corners, .polygon_count = 4, .threshold = 25, .erode = 1},
-        {.polygon = corners, .polygon_count = 4, .threshold = 25},
-        {.polygon = corners, .polygon_count = 4, .threshold = 60, .erode = 2},
-    };
-    const struct watched_region regions[] = {
-        {.settings = &marked[0]}, {.settings = &marked[1]}, {.settings = &marked[2]}};
-    struct measured measured = {.graph = graph};
-
-    if (!graph) {
-        assert_int_equal(graph_new(&measured.graph), 0);
-    }
-    assert_int_equal(meter_new(measured.graph, &frame->layout, regions, 3, &measured.meter), 0);
-    return measured;
-}
-
-// Every other frame in half the light.
-static void darken(struct frame *frame, uint32_t number)
-{
-    for (size_t i = 0; number % 2 && i < frame->layout.size; i++) {
-        frame->data[i] /= 2;
-    }
-}
-
-// Whoever watches, motion is the same for views and for events: in the same light, and in other.
-TEST(test_views_and_events_have_motion_in_common)
-{
-    static const char *const formats[] = {"NV12", "YUYV", "RGB3"};
-
-    assert_int_equal(pool_new(3, NULL, &pool), 0);
-    for (size_t f = 0; f < ARRAY_LENGTH(formats); f++) {
-        for (unsigned light = 0; light < 2; light++) {
-            struct bed bed;
-            uint32_t viewers = 0;
-
-            bed_init(&bed, formats[f], 131, 47);
-            struct measured beside = new_measured(bed.graph, bed.input);
-            struct measured alone = new_measured(NULL, bed.input);
-            for (uint32_t number = 0; number < FRAMES; number++) {
-                bool watched = number / 3 % 2;
-                struct region_reading readings[3], expected[3];
-
-                draw(bed.input, number);
-                darken(bed.input, light * number);
-                view_set_active(bed.views[6], watched);
-                view_set_active(bed.references[6], true);
-                view_set_active(bed.views[0], number / 2 % 2); // its gray is the motion view's
-                view_set_active(bed.references[0], true);
-                graph_begin(bed.graph);
-                graph_begin(alone.graph);
-                meter_begin(beside.meter, bed.input);
-                meter_begin(alone.meter, bed.input);
-                struct frame *picture, *same;
-                assert_int_equal(view_run(bed.references[6], bed.input, NULL, &same), 0);
-                if (number / 2 % 2) {
-                    compare(&bed, 0);
-                }
-                if (watched) {
-                    assert_int_equal(view_run(bed.views[6], bed.input, NULL, &picture), 0);
-                    // Outside the regions a view that was not watched has no frame before.
-                    if (number % 3 > 0) {
-                        assert_same_picture(picture, same);
-                    }
-                    frame_unref(picture);
-                    viewers++;
-                }
-                frame_unref(same);
-                meter_run(beside.meter, bed.input, readings);
-                meter_run(alone.meter, bed.input, expected);
-                assert_memory_equal(readings, expected, sizeof readings);
-                assert_true(number == 0 || readings[1].moving > 0);
-            }
-            // By two thresholds, one of them the view's.
-            assert_count(&bed, STAGE_DIFFERENCE, 2 * FRAMES, viewers);
-            meter_free(beside.meter);
-            meter_free(alone.meter);
-            graph_free(alone.graph);
-            bed_finish(&bed);
-        }
-    }
-    pool_free(TAKE(pool));
-}
-
-// For want of memory for one, while events compare that frame all the same.
-TEST(test_a_motion_view_that_left_a_picture_out_shows_all_that_has_moved_since)
-{
-    struct bed bed;
-
-    assert_int_equal(pool_new(3, NULL, &pool), 0);
-    bed_init(&bed, "NV12", 131, 47);
-    struct measured beside = new_measured(bed.graph, bed.input);
-    view_set_active(bed.views[6], true);
-    view_set_active(bed.references[6], true);
-    for (uint32_t number = 0; number < FRAMES; number++) {
-        struct region_reading readings[3];
-        struct frame *picture, *same;
-
-        draw(bed.input, number);
-        graph_begin(bed.graph);
-        meter_begin(beside.meter, bed.input);
-        assert_int_equal(view_run(bed.references[6], bed.input, NULL, &same), 0);
-        if (number != 2) {
-            assert_int_equal(view_run(bed.views[6], bed.input, NULL, &picture), 0);
-            assert_same_picture(picture, same);
-            frame_unref(picture);
-        }
-        frame_unref(same);
-        meter_run(beside.meter, bed.input, readings);
-    }
-    meter_free(beside.meter);
-    bed_finish(&bed);
-    pool_free(TAKE(pool));
 }
 
 RUN_TESTS(NULL, NULL)

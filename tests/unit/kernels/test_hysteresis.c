@@ -104,9 +104,8 @@ static void check(const struct picture *picture)
             const uint64_t *edges = hysteresis_edges(hysteresis, (uint32_t)y);
 
             for (int x = 0; x < picture->width; x++) {
-                if ((edges[x / 64] >> x % 64 & 1) != (expected.pixels[y][x] == EDGE)) {
+                if ((edges[x / 64] >> x % 64 & 1) != (expected.pixels[y][x] == EDGE))
                     fail_msg("%dx%d: pixel %d,%d is wrong", picture->width, picture->height, x, y);
-                }
             }
         }
     }

@@ -1,4 +1,4 @@
-// What goes into a JPEG, beside the formulas of H.273 and JFIF in double precision: all ranges and
+// The samples of a JPEG, beside the formulas of H.273 and JFIF in double precision: all ranges and
 // matrices, odd sizes, and smaller pictures whose last squares are not whole.
 #include "capture/frame_pool.h"
 #include "kernels/convert/jfif.h"
@@ -19,9 +19,8 @@ static struct frame *make_picture(uint32_t width, uint32_t height, enum frame_ra
     assert_int_equal(frame_pool_new(&layout, 1, frame_allocator_host(), &pool), 0);
     frame = frame_pool_take(pool);
     frame_pool_unref(pool);
-    for (size_t i = 0; i < frame->layout.size; i++) {
+    for (size_t i = 0; i < frame->layout.size; i++)
         frame->data[i] = (uint8_t)rand();
-    }
     return frame;
 }
 
@@ -126,9 +125,8 @@ TEST(test_gray_stays_gray_and_full_range_as_it_is)
     struct frame *frame = make_picture(256, 2, FRAME_RANGE_FULL, COLOUR_BT709);
     struct frame_layout layout;
 
-    for (unsigned i = 0; i < 256; i++) {
+    for (unsigned i = 0; i < 256; i++)
         frame->data[i] = (uint8_t)i;
-    }
     memset(frame_plane(frame, 1), 128, 256);
     jfif_layout(&frame->layout, 0, &layout);
     uint8_t *planes = malloc(layout.size);

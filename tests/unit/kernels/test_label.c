@@ -43,14 +43,13 @@ static unsigned count(const struct frame *frame, unsigned plane, uint8_t value)
     for (uint32_t y = 0; y < frame->layout.planes[plane].rows; y++) {
         const uint8_t *row = frame_plane(frame, plane) + y * frame->layout.planes[plane].stride;
 
-        for (size_t x = 0; x < frame->layout.planes[plane].width_bytes; x++) {
+        for (size_t x = 0; x < frame->layout.planes[plane].width_bytes; x++)
             bytes += row[x] == value;
-        }
     }
     return bytes;
 }
 
-// What lies between the rows stays as it was.
+// The bytes between the rows stay as they were.
 static void assert_padding_is_untouched(const struct frame *frame)
 {
     for (unsigned plane = 0; plane < 2; plane++) {
@@ -59,9 +58,8 @@ static void assert_padding_is_untouched(const struct frame *frame)
         for (uint32_t y = 0; y < frame->layout.planes[plane].rows; y++) {
             const uint8_t *row = frame_plane(frame, plane) + y * stride;
 
-            for (size_t x = frame->layout.planes[plane].width_bytes; x < stride; x++) {
+            for (size_t x = frame->layout.planes[plane].width_bytes; x < stride; x++)
                 assert_int_equal(row[x], GROUND);
-            }
         }
     }
 }
@@ -124,9 +122,8 @@ TEST(test_every_character_that_is_allowed_can_be_read)
         const struct config_label settings = {.text = text, .size = 2};
         struct frame *frame;
 
-        if (!key->rule->accepts(text)) {
+        if (!key->rule->accepts(text))
             continue;
-        }
         frame = make(64, 480);
         draw(&settings, frame);
         assert_int_equal(count(frame, 0, WHITE) == 0, code == ' ');
@@ -141,18 +138,16 @@ TEST(test_longer_texts_and_other_characters_are_refused)
     const struct schema_key *key = schema_find_key(&schema_label, "text");
     char text[2 * 65 + 1] = "";
 
-    for (int i = 0; i < 64; i++) {
+    for (int i = 0; i < 64; i++)
         strcat(text, "\xc3\xa4");
-    }
     assert_true(key->rule->accepts(text));
     strcat(text, "x");
     assert_false(key->rule->accepts(text));
     // A tab, DEL, half a character, one of three bytes, and the signs for times and divided by.
     static const char *const others[] = {"\t",           "\x7f",     "\xc3",     "\xa4",
                                          "\xe2\x82\xac", "\xc3\x97", "\xc3\xb7", "\xc2\xb0"};
-    for (size_t i = 0; i < ARRAY_LENGTH(others); i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(others); i++)
         assert_false(key->rule->accepts(others[i]));
-    }
 }
 
 RUN_TESTS(NULL, NULL)

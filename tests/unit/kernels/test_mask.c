@@ -95,9 +95,8 @@ TEST(test_a_polygon_is_drawn_as_a_regions)
     struct mask_plane *plane = NULL, *other = NULL;
 
     assert_int_equal(mask_plane_new(&view, 4, 4, NULL, NULL, NULL, &plane), 0);
-    for (uint32_t y = 0; y < 4; y++) {
+    for (uint32_t y = 0; y < 4; y++)
         assert_memory_equal(mask_plane_row(plane, y), expected[y], 4);
-    }
     assert_int_equal(mask_plane_new(&view, 4, 4, NULL, NULL, NULL, &other), 0);
     assert_true(mask_plane_equal(plane, other));
     other->bytes[3] = 0;
@@ -129,9 +128,8 @@ static void assert_limited(const struct frame *output, const struct frame *whole
 
         memcpy(expected, frame_plane(whole, 0) + y * whole->layout.planes[0].stride, layout->width);
         region_draw_polygon(polygon, POLYGON_CORNERS, layout->width, layout->height, y, bits);
-        for (uint32_t x = 0; x < layout->width; x++) {
+        for (uint32_t x = 0; x < layout->width; x++)
             expected[x] = bits[x / 64] >> x % 64 & 1 ? expected[x] : outside;
-        }
         assert_row(output, 0, y, expected, layout->width);
     }
 }
@@ -151,9 +149,8 @@ static void check_view(const struct config_view *settings, const char *format, u
         assert_ptr_equal(part->layout.format, whole->layout.format);
         assert_int_equal(part->layout.range, whole->layout.range);
         assert_limited(part, whole, polygon, output == VIEW_OUTPUT_STREAM && !camera_luma ? 16 : 0);
-        if (output == VIEW_OUTPUT_STREAM) {
+        if (output == VIEW_OUTPUT_STREAM)
             assert_row(part, 1, 0, frame_plane(whole, 1), (width + 1) / 2 * (size_t)2);
-        }
         frame_unref(part);
         frame_unref(whole);
     }
@@ -328,13 +325,11 @@ TEST(test_equal_masks_are_applied_once_and_others_by_themselves)
     settings[1].mask = (char *)"half.pgm";
     draw(input, 9);
     assert_int_equal(graph_new(&graph), 0);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++)
         shared_views[i] = new_shared_view(&settings[i], input, graph);
-    }
     graph_begin(graph);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++)
         assert_int_equal(view_run(shared_views[i], input, NULL, &outputs[i]), 0);
-    }
     assert_int_equal(graph_count(graph, STAGE_GRADIENT).runs, 1);
     assert_int_equal(graph_count(graph, STAGE_GRADIENT).shared, 2);
     assert_int_equal(graph_count(graph, STAGE_MASK).runs, 2);

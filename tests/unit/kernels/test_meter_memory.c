@@ -28,27 +28,31 @@ TEST(test_each_failing_allocation_is_enomem)
     };
     const struct watched_region regions[] = {
         {.settings = &settings[0]}, {.settings = &settings[1]}, {.settings = &settings[2]}};
-    struct frame_layout layout;
-    struct graph *graph;
     struct meter *meter = NULL;
     int r = -ENOMEM;
     long count = 0;
 
-    assert_int_equal(graph_new(&graph), 0);
-    frame_layout_init(&layout, pixel_format_by_name("NV12"), 70, 20, 1);
     for (; r == -ENOMEM; count++) {
         assert_null(meter);
         assert_true(count < 100);
         allocations_left = count;
-        r = meter_new(graph, &layout, regions, 3, &meter);
+        r = meter_new(70, 20, &meter);
     }
     assert_int_equal(r, 0);
-    // The meter, its three lists, two sets of samples, a line and a row of bits, and two rows each
-    // for three regions; and then none is left to fail.
-    assert_int_equal(count - 1, 1 + 3 + 2 + 2 + 6);
+    // The meter, three pictures of levels, and three of what a look finds; then none is left to
+    // fail.
+    assert_int_equal(count - 1, 1 + 3 + 3);
+    for (r = -ENOMEM, count = 0; r == -ENOMEM; count++) {
+        assert_true(count < 100);
+        allocations_left = count;
+        r = meter_set_regions(meter, regions, 3);
+    }
+    assert_int_equal(r, 0);
+    // A row of pixels, two lists, a mask for each region, and what moves by either of two
+    // thresholds.
+    assert_int_equal(count - 1, 1 + 2 + 3 + 2);
     meter_free(meter);
     meter_free(NULL);
-    graph_free(graph);
 }
 
 RUN_TESTS(NULL, NULL)

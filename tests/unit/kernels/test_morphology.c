@@ -20,9 +20,8 @@ static void run(enum stage_kind kind, int times, const char *const rows_in[HEIGH
     struct stage stage;
     struct rows *rows;
 
-    for (int i = 0; i < HEIGHT * WIDTH; i++) {
+    for (int i = 0; i < HEIGHT * WIDTH; i++)
         picture[i / WIDTH][i % WIDTH] = rows_in[i / WIDTH][i % WIDTH] == '#' ? 200 : 100;
-    }
     assert_int_equal(stage_init(&stage, stages_of_kind(kind), &setup, NULL), 0);
     assert_int_equal(rows_new(&stage, 1, WIDTH, HEIGHT, &rows), 0);
     rows_run(rows, picture[0], WIDTH, output[0], WIDTH, 0, HEIGHT);

@@ -8,7 +8,7 @@
         .view = CONFIG_VIEW_MOTION, .threshold = (threshold_), .erode = (erode_)                   \
     }
 
-// What the view shows of the second of two pictures; both are dropped.
+// The view's picture of the second of two pictures; both are dropped.
 static struct frame *compare(const struct config_view *settings, struct frame *previous,
                              struct frame *input, enum view_output kind)
 {
@@ -35,9 +35,8 @@ static struct frame *new_gray(uint32_t width, uint32_t height, const uint8_t *pi
 {
     struct frame *frame = new_frame("GREY", width, height, 5);
 
-    for (uint32_t y = 0; y < height; y++) {
+    for (uint32_t y = 0; y < height; y++)
         set_row(frame, 0, y, pixels + (size_t)y * width);
-    }
     return frame;
 }
 
@@ -202,9 +201,8 @@ static struct frame *new_yuv(const struct yuv *yuv, unsigned moved)
     struct frame *frame = new_frame("NV12", 2, 2, 3);
     uint8_t luma[4];
 
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 4; i++)
         luma[i] = (uint8_t)(yuv->luma[i] ^ (moved >> i & 1 ? 128 : 0));
-    }
     set_row(frame, 0, 0, luma);
     set_row(frame, 0, 1, luma + 2);
     set_row(frame, 1, 0, yuv->chroma);
@@ -310,9 +308,8 @@ TEST(test_rgb_is_marked_before_it_is_converted)
         for (int kind = VIEW_OUTPUT_STREAM; kind <= VIEW_OUTPUT_EXACT; kind++) {
             struct frame *frames[3], *output, *expected;
 
-            for (unsigned k = 0; k < 3; k++) {
+            for (unsigned k = 0; k < 3; k++)
                 frames[k] = new_frame(cases[i].name, 2, 1, 0);
-            }
             set_row(frames[0], 0, 0, cases[i].previous);
             set_row(frames[1], 0, 0, cases[i].current);
             set_row(frames[2], 0, 0, cases[i].marked);

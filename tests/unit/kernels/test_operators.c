@@ -25,13 +25,11 @@ TEST(test_each_operator_weighs_the_neighbours_of_a_dot)
             .view = CONFIG_VIEW_EDGES, .op = cases[i].op, .norm = CONFIG_NORM_L1, .gain = 1.0};
         struct frame *input = new_frame("GREY", 5, 5, 3), *output;
 
-        for (uint32_t y = 0; y < 5; y++) {
+        for (uint32_t y = 0; y < 5; y++)
             set_row(input, 0, y, y == 2 ? "\0\0\12\0\0" : "\0\0\0\0\0");
-        }
         output = compute(&settings, input, VIEW_OUTPUT_EXACT);
-        for (uint32_t y = 0; y < 5; y++) {
+        for (uint32_t y = 0; y < 5; y++)
             assert_row(output, 0, y, cases[i].expected[y], 5);
-        }
         frame_unref(output);
     }
 }

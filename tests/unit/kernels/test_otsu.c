@@ -57,9 +57,8 @@ TEST(test_every_frame_has_a_threshold_of_its_own)
 
     assert_int_equal(view_new(&setup, NULL, &view), 0);
     for (size_t i = 0; i < ARRAY_LENGTH(frames); i++) {
-        for (unsigned x = 0; x < 9; x++) {
+        for (unsigned x = 0; x < 9; x++)
             frame_plane(input, 0)[2 * (size_t)x] = frames[i].pixels[x];
-        }
         assert_int_equal(view_run(view, input, NULL, &output), 0);
         assert_row(output, 0, 0, frames[i].expected, 9);
         frame_unref(output);

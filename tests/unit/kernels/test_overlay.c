@@ -22,9 +22,8 @@ static struct frame *new_gray(const uint8_t pixels[15])
 {
     struct frame *frame = new_frame("GREY", 5, 3, 3);
 
-    for (uint32_t y = 0; y < 3; y++) {
+    for (uint32_t y = 0; y < 3; y++)
         set_row(frame, 0, y, pixels + (size_t)y * 5);
-    }
     return frame;
 }
 
@@ -36,9 +35,8 @@ TEST(test_edges_at_least_as_strong_as_the_threshold_get_the_colour)
     struct frame *output = compute(&purple, new_gray(step_x), VIEW_OUTPUT_EXACT);
 
     assert_string_equal(output->layout.format->name, "RGB3");
-    for (uint32_t y = 0; y < 3; y++) {
+    for (uint32_t y = 0; y < 3; y++)
         assert_row(output, 0, y, expected, sizeof expected);
-    }
     frame_unref(output);
     output = compute(&purple, new_gray(step_y), VIEW_OUTPUT_EXACT);
     for (uint32_t i = 0; i < 15; i++) {

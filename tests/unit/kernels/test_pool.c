@@ -16,9 +16,8 @@ static int threads_left = -1; // until one fails; negative: none fails
 static int fail_create(pthread_t *thread, const pthread_attr_t *attributes,
                        void *(*start)(void *context), void *context)
 {
-    if (threads_left >= 0 && threads_left-- == 0) {
+    if (threads_left >= 0 && threads_left-- == 0)
         return EAGAIN;
-    }
     return pthread_create(thread, attributes, start, context);
 }
 
@@ -28,8 +27,8 @@ static int fail_create(pthread_t *thread, const pthread_attr_t *attributes,
 
 #define ROWS_MAX 2161
 
-// What a job's slices leave behind. The rows are nobody's but the slice's, so no atomics: a row
-// that two threads had would be a race.
+// The traces of a job's slices. The rows are nobody's but the slice's, so no atomics: a row that
+// two threads had would be a race.
 struct trace {
     unsigned times[ROWS_MAX];
     uint32_t rows;
@@ -47,14 +46,12 @@ static void trace_slice(void *context, unsigned worker, uint32_t first, uint32_t
         trace->wrong++;
         return;
     }
-    if (trace->worked[worker] && !pthread_equal(trace->of[worker], pthread_self())) {
+    if (trace->worked[worker] && !pthread_equal(trace->of[worker], pthread_self()))
         trace->wrong++;
-    }
     trace->of[worker] = pthread_self();
     trace->worked[worker] = true;
-    for (uint32_t y = first; y < end; y++) {
+    for (uint32_t y = first; y < end; y++)
         trace->times[y]++;
-    }
 }
 
 static void check_job(struct pool *pool, uint32_t rows)
@@ -66,9 +63,8 @@ static void check_job(struct pool *pool, uint32_t rows)
     trace.threads = pool_threads(pool);
     pool_run(pool, rows, trace_slice, &trace);
     assert_int_equal(trace.wrong, 0);
-    for (uint32_t y = 0; y < ROWS_MAX; y++) {
+    for (uint32_t y = 0; y < ROWS_MAX; y++)
         assert_int_equal(trace.times[y], y < rows);
-    }
     assert_true(!trace.worked[0] || pthread_equal(trace.of[0], pthread_self()));
 }
 
@@ -88,9 +84,8 @@ TEST(test_every_row_is_computed_once_by_any_number_of_threads)
     for (unsigned threads = 1; threads <= 5; threads++) {
         struct pool *pool = new_pool(threads);
 
-        for (uint32_t rows = 0; rows <= 200; rows++) {
+        for (uint32_t rows = 0; rows <= 200; rows++)
             check_job(pool, rows);
-        }
         check_job(pool, 1080);
         check_job(pool, ROWS_MAX);
         pool_free(pool);
@@ -131,9 +126,8 @@ TEST(test_all_threads_work_at_the_same_time)
 
         assert_int_equal(pthread_barrier_init(&meeting.barrier, NULL, threads), 0);
         pool_run(pool, ROWS_MAX, meet, &meeting);
-        for (unsigned i = 0; i < threads; i++) {
+        for (unsigned i = 0; i < threads; i++)
             assert_true(meeting.here[i]);
-        }
         pool_free(pool);
         pthread_barrier_destroy(&meeting.barrier);
     }
@@ -143,9 +137,8 @@ TEST(test_jobs_follow_each_other_without_mixing)
 {
     struct pool *pool = new_pool(3);
 
-    for (uint32_t i = 0; i < 3000; i++) {
+    for (uint32_t i = 0; i < 3000; i++)
         check_job(pool, 32 + i % 97);
-    }
     pool_free(pool);
 }
 
@@ -154,9 +147,8 @@ TEST(test_pools_come_and_go)
     for (unsigned i = 0; i < 60; i++) {
         struct pool *pool = new_pool(1 + i % POOL_THREADS_MAX);
 
-        if (i % 2 == 0) {
+        if (i % 2 == 0)
             check_job(pool, 1080);
-        }
         pool_free(pool);
     }
 }
@@ -198,9 +190,8 @@ static void note_facts(void *context, unsigned worker, uint32_t first, uint32_t 
 
     (void)first;
     (void)end;
-    if (facts->met[worker]) {
+    if (facts->met[worker])
         return;
-    }
     facts->met[worker] = true;
     if (worker == 1) {
         pthread_getname_np(pthread_self(), facts->name, sizeof facts->name);

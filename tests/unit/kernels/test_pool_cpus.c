@@ -8,9 +8,8 @@ static const cpu_set_t *told_cpus; // that the caller may use; NULL: the truth
 
 static int tell_affinity(pid_t thread, size_t size, cpu_set_t *ret_cpus)
 {
-    if (!told_cpus) {
+    if (!told_cpus)
         return sched_getaffinity(thread, size, ret_cpus);
-    }
     *ret_cpus = *told_cpus;
     return 0;
 }
@@ -73,9 +72,8 @@ static void check_places(struct pool *pool, int cpu, bool others)
     pool_run(pool, ROWS, note_place, &places);
     pthread_barrier_destroy(&places.barrier);
     assert_int_equal(places.cpus[0], cpu);
-    for (unsigned i = 1; i < pool_threads(pool); i++) {
+    for (unsigned i = 1; i < pool_threads(pool); i++)
         assert_int_equal(places.cpus[i] != cpu, others);
-    }
 }
 
 static cpu_set_t one_cpu(int cpu)

@@ -13,9 +13,8 @@ static void assert_row(const uint64_t *bits, const char *drawing)
 {
     size_t width = strlen(drawing);
 
-    for (size_t x = 0; x < width; x++) {
+    for (size_t x = 0; x < width; x++)
         assert_int_equal(bits[x / 64] >> x % 64 & 1, drawing[x] == '#');
-    }
     // Behind the picture there is nothing.
     assert_int_equal(width % 64 ? bits[width / 64] >> width % 64 : 0, 0);
 }
@@ -89,14 +88,12 @@ TEST(test_rows_may_end_in_any_word)
     for (uint32_t width = 1; width <= 256; width++) {
         memset(bits, 0xff, sizeof bits);
         region_draw_polygon(half, 4, width, 1, 0, bits);
-        for (uint32_t x = 0; x < bits_words(width) * 64; x++) {
+        for (uint32_t x = 0; x < bits_words(width) * 64; x++)
             assert_int_equal(bits[x / 64] >> x % 64 & 1, x < width && 2 * x + 1 >= width);
-        }
         memset(bits, 0, sizeof bits);
         region_draw_all(width, bits);
-        for (uint32_t x = 0; x < bits_words(width) * 64; x++) {
+        for (uint32_t x = 0; x < bits_words(width) * 64; x++)
             assert_int_equal(bits[x / 64] >> x % 64 & 1, x < width);
-        }
     }
 }
 

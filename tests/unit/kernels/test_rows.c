@@ -18,9 +18,8 @@ static enum stage_result weigh_rows(const struct stage *stage, const uint8_t *co
     (void)scratch;
     for (uint32_t x = 0; x < width; x++) {
         output[x] = 0;
-        for (unsigned i = 0; i <= 2 * stage->radius; i++) {
+        for (unsigned i = 0; i <= 2 * stage->radius; i++)
             output[x] = (uint8_t)(output[x] + (i + 1) * rows[i][x]);
-        }
     }
     return STAGE_WRITTEN;
 }
@@ -62,9 +61,8 @@ TEST(test_a_chain_equals_its_stages_one_after_the_other)
         uint8_t picture[HEIGHT][WIDTH], output[HEIGHT][WIDTH];
         struct rows *rows;
 
-        for (unsigned i = 0; i < HEIGHT * WIDTH; i++) {
+        for (unsigned i = 0; i < HEIGHT * WIDTH; i++)
             picture[i / WIDTH][i % WIDTH] = (uint8_t)(i * 37);
-        }
         assert_int_equal(rows_new(stages, 4, WIDTH, height, &rows), 0);
         rows_run(rows, picture[0], WIDTH, output[0], WIDTH, 0, height);
         rows_free(rows);
@@ -82,9 +80,8 @@ TEST(test_slices_in_any_order_equal_the_whole)
     uint8_t picture[HEIGHT][WIDTH], whole[HEIGHT][WIDTH], sliced[HEIGHT][WIDTH];
     struct rows *rows;
 
-    for (unsigned i = 0; i < HEIGHT * WIDTH; i++) {
+    for (unsigned i = 0; i < HEIGHT * WIDTH; i++)
         picture[i / WIDTH][i % WIDTH] = (uint8_t)(i * i);
-    }
     memcpy(whole, picture, sizeof whole);
     apply(1, HEIGHT, whole);
     apply(2, HEIGHT, whole);
@@ -95,9 +92,8 @@ TEST(test_slices_in_any_order_equal_the_whole)
             uint32_t first = end > size ? end - size : 0;
 
             rows_run(rows, picture[0], WIDTH, sliced[0], WIDTH, first, end);
-            if (first > 0) {
+            if (first > 0)
                 assert_int_equal(sliced[first - 1][0], 0xee);
-            }
             end = first;
         }
         assert_memory_equal(sliced, whole, sizeof whole);
@@ -116,9 +112,8 @@ TEST(test_nothing_between_the_rows_is_written)
     assert_int_equal(rows_new(stages, 1, WIDTH, 4, &rows), 0);
     rows_run(rows, picture[0], WIDTH, output[0], WIDTH + 3, 0, 4);
     rows_free(rows);
-    for (int y = 0; y < 4; y++) {
+    for (int y = 0; y < 4; y++)
         assert_memory_equal(output[y] + WIDTH, "\xa5\xa5\xa5", 3);
-    }
     assert_int_equal(output[0][0], 1 + 2 * 1 + 3 * 2);
     assert_int_equal(output[3][0], 3 + 2 * 4 + 3 * 4);
 }
@@ -129,15 +124,14 @@ static enum stage_result shift_row(const struct stage *stage, const uint8_t *con
 {
     (void)y;
     (void)scratch;
-    for (uint32_t x = 0; x < width; x++) {
+    for (uint32_t x = 0; x < width; x++)
         output[x] = (uint8_t)(rows[0][x] + (stage->limited ? 100 : 0));
-    }
     return STAGE_WRITTEN;
 }
 
 TEST(test_rows_are_limited_once)
 {
-    // What limits itself here adds 100, what does not is mapped: 16 + 219 m / 255.
+    // A stage that limits itself adds 100 here, the output of others is mapped: 16 + 219 m / 255.
     const struct stage_ops limiting = {.limits = true};
     struct stage stages[] = {{.ops = &limiting, .run_row = shift_row}, {0}};
     uint8_t picture[1][WIDTH] = {{0, 1, 85, 170, 255}}, output[1][WIDTH];
@@ -166,9 +160,8 @@ static enum stage_result thirds(const struct stage *stage, const uint8_t *const 
     (void)stage;
     (void)rows;
     (void)scratch;
-    if (y % 3 == 0) {
+    if (y % 3 == 0)
         return STAGE_BLACK;
-    }
     memset(output, 7, width);
     return STAGE_WRITTEN;
 }
@@ -193,9 +186,8 @@ static const struct stage watched[] = {{.ops = &black, .run_row = thirds},
 static void check_thirds(const uint8_t *output, uint32_t width)
 {
     for (uint32_t y = 0; y < HEIGHT; y++) {
-        for (uint32_t x = 0; x < width; x++) {
+        for (uint32_t x = 0; x < width; x++)
             assert_int_equal(output[y * width + x], y % 3 == 0 ? 0 : 7);
-        }
     }
 }
 
@@ -213,9 +205,8 @@ TEST(test_a_black_row_is_not_written_between_stages_but_is_in_the_picture)
         }
         rows_free(rows);
     }
-    for (uint32_t y = 0; y < HEIGHT; y++) {
+    for (uint32_t y = 0; y < HEIGHT; y++)
         assert_int_equal(stood_for_black[y], y % 3 == 0);
-    }
 }
 
 TEST(test_black_rows_wider_than_the_one_that_stands_for_them_are_written)
@@ -258,13 +249,11 @@ static void check_slices(const struct stage *stages, unsigned count, uint32_t si
     uint8_t picture[HEIGHT][WIDTH], whole[HEIGHT][WIDTH], sliced[HEIGHT][WIDTH];
     struct rows *rows;
 
-    for (unsigned i = 0; i < HEIGHT * WIDTH; i++) {
+    for (unsigned i = 0; i < HEIGHT * WIDTH; i++)
         picture[i / WIDTH][i % WIDTH] = (uint8_t)(i * i + i);
-    }
     memcpy(whole, picture, sizeof whole);
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; i++)
         apply(stages[i].radius, HEIGHT, whole);
-    }
     assert_int_equal(rows_new(stages, count, WIDTH, HEIGHT, &rows), 0);
     for (uint32_t first = 0; first < HEIGHT; first += size) {
         rows_run(rows, picture[0], WIDTH, sliced[0], WIDTH, first,
@@ -295,9 +284,8 @@ TEST(test_a_stage_between_planes_makes_as_many_rows_as_it_can_each_once)
     calls = 0;
     check_slices(&many, 1, HEIGHT);
     assert_int_equal(calls, (HEIGHT + STAGE_ROWS_MAX - 1) / STAGE_ROWS_MAX);
-    for (uint32_t y = 0; y < HEIGHT; y++) {
+    for (uint32_t y = 0; y < HEIGHT; y++)
         assert_int_equal(made[y], 1);
-    }
 }
 
 RUN_TESTS(NULL, NULL)

@@ -69,9 +69,8 @@ TEST(test_directions_are_those_of_whole_numbers)
     for (int a = -255; a <= 255; a++) {
         for (int c = -255; c <= 255; c += 51) {
             check_directions(false, a, c);
-            if (vec_supported()) {
+            if (vec_supported())
                 check_directions(true, a, c);
-            }
         }
     }
 }
@@ -144,9 +143,8 @@ TEST(test_vectors_and_plain_loops_keep_the_same_maxima)
     static int32_t gradients[3][ELEMENTS], peaks[3][SUPPRESS_BLOCKS(WIDTH_MAX)];
     struct suppress_row rows[3];
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         rows[i] = (struct suppress_row){gradients[i] + 64, peaks[i]};
-    }
     for (int round = 0; round < 3000; round++) {
         int width = 1 + (int)next_random(WIDTH_MAX);
         uint32_t end = round % 2 ? 1 + next_random(6) : SUPPRESS_REACH + 1;
@@ -156,9 +154,8 @@ TEST(test_vectors_and_plain_loops_keep_the_same_maxima)
         limits.high = (int32_t)next_random(end);
         limits.low = (int32_t)next_random((uint32_t)limits.high + 1);
         check_rows(false, rows, width, &limits);
-        if (vec_supported()) {
+        if (vec_supported())
             check_rows(true, rows, width, &limits);
-        }
     }
 }
 

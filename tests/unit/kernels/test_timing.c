@@ -95,9 +95,8 @@ TEST(test_turns_rotate_and_the_first_round_only_warms_up)
     static struct timed timed[3];
 
     order_length = 0;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++)
         timed[i] = (struct timed){.run = note_turn, .context = &names[i]};
-    }
     assert_int_equal(run_all(timed, 3, 2, NULL), 0);
     assert_int_equal(order_length, 9);
     assert_memory_equal(order, "abcbcacab", 9);

@@ -1,4 +1,4 @@
-// What a view does with frames beside computing: which it passes on, what they carry, when there is
+// A view's handling of frames beside computing: which it passes on, what they carry, when there is
 // none, and what it refuses.
 #include "tests/unit/view_pictures.h"
 

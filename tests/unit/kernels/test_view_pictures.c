@@ -66,13 +66,11 @@ TEST(test_limited_range_rounds_all_256_values)
 {
     struct frame *input = new_frame("RGB3", 256, 1, 0), *output;
 
-    for (int m = 0; m < 256; m++) {
+    for (int m = 0; m < 256; m++)
         memset(frame_plane(input, 0) + (size_t)3 * (size_t)m, m, 3);
-    }
     output = compute(&gray_view, input, VIEW_OUTPUT_STREAM);
-    for (int m = 0; m < 256; m++) {
+    for (int m = 0; m < 256; m++)
         assert_int_equal(frame_plane(output, 0)[m], 16 + (219 * m + 127) / 255);
-    }
     frame_unref(output);
 }
 
@@ -94,7 +92,7 @@ TEST(test_the_gray_view_keeps_a_cameras_luma_and_range)
     }
 }
 
-// What 3x3 cameras deliver as chroma, and what NV12 makes of it: two rows of two pairs.
+// The chroma that 3x3 cameras deliver, and NV12's chroma made of it: two rows of two pairs.
 static const struct {
     const char *format;
     const char *planes[3]; // rows one behind the other

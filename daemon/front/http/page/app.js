@@ -1,20 +1,30 @@
 // The page: a wall of views, one large, two with a wipe between them, and the panels beside.
 
+import {judge} from "./age.js";
 import {get, make, post} from "./api.js";
 import {stopClip} from "./clips.js";
-import {noteEvent} from "./events.js";
+import {endEvents, noteEvent} from "./events.js";
+import {isSame} from "./forms.js";
+import {changeCount, isChanging, isDrawing, panels} from "./panels.js";
+import {camera, cameraStatus, mountStatus, say, state, statusOf, view} from "./state.js";
 import {Live, Picture} from "./video.js";
-import {panels} from "./panels.js";
+
+export {state};
 
 const $ = id => document.getElementById(id);
 
-// What all parts of the page know. `chosen` and `compare` are paths, "front/edges".
-export const state = {
-  session: {}, status: null, schema: null, config: null, chosen: "", compare: "",
-  pictures: new Map(), numbers: new Map(), history: [], events: [], tab: "picture", askedMs: performance.now(),
-};
-
 const WAYS = {webcodecs: "WebCodecs", mse: "Media Source Extensions", jpeg: "JPEG pictures"};
+
+const EVENTS = {
+  motion_started: takeMotion,
+  motion_ended: takeMotion,
+  camera_state({camera: name, state: now, error}) {
+    Object.assign(statusOf(name) ?? {}, {state: now, error});
+    showAges();
+  },
+  settings_changed: renewSoon,
+  connected: renewSoon,
+};
 
 const live = new Live(told => {
   if (told.way) {
@@ -22,10 +32,10 @@ const live = new Live(told => {
     $("way").textContent = [`Live by ${WAYS[told.way]}`, told.why && `: ${told.why}`, state.session.way === "cookie" &&
       !state.session.secure && "; not encrypted, so whoever listens on the network can copy this login"].filter(Boolean).join("");
   }
-  if (told.fault === 401) {
+  if (told.fault?.status === 401) {
     start();
   } else if (told.fault !== undefined) {
-    complain(told.fault);
+    complain(told.fault?.message ?? "");
   }
   if (told.status && state.status) {
     const renew = (all, some, key) => all.map(each => some.find(one => one[key] === each[key]) ?? each);
@@ -33,26 +43,14 @@ const live = new Live(told => {
     takeStatus({...told.status, cameras: renew(state.status.cameras, told.status.cameras, "name"),
       mounts: renew(state.status.mounts, told.status.mounts, "path")});
   }
-  if (told.event) {
-    takeEvent(told.event);
-  }
+  EVENTS[told.kind]?.(told.event);
 });
-
-// For who hears the page instead of seeing it.
-export function say(sentence) {
-  $("said").textContent = sentence;
-}
 
 function complain(sentence) {
   if ($("fault").textContent !== sentence) {
     $("fault").textContent = sentence;
   }
 }
-
-export const camera = () => state.chosen.split("/")[0];
-export const view = () => state.chosen.split("/")[1];
-export const cameraStatus = () => state.status?.cameras.find(each => each.name === camera());
-export const mountStatus = path => state.status?.mounts.find(each => `${each.camera}/${each.view}` === path);
 
 const paths = () => state.status.mounts.map(mount => `${mount.camera}/${mount.view}`);
 
@@ -113,6 +111,7 @@ export function choose(path) {
   live.prefer(state.pictures.get(path));
   compare(state.compare === path ? "" : state.compare);
   showSize();
+  showAges();
   showNumbers();
   location.replace(`#${path}`);
   if (before !== camera() || state.tab === "picture") {
@@ -163,28 +162,20 @@ function takeStatus(status) {
   if (before !== streams()) {
     buildWall();
   }
-  for (const tile of $("wall").children) {
-    const [name] = tile.dataset.path.split("/");
-    const seen = status.cameras.find(each => each.name === name);
-    const caption = tile.querySelector(".dot");
-    if (caption.dataset.state && caption.dataset.state !== seen.state) {
-      say(`${name}: ${seen.state}`);
-    }
-    caption.dataset.state = seen.state;
-    caption.className = `dot ${seen.state}`;
-    tile.setAttribute("aria-label", `Show ${tile.dataset.path}, ${seen.state}`);
-  }
+  endEvents(state.events, status);
+  showAges();
   showSize();
   showArmed();
 }
 
-function takeEvent(event) {
-  if (noteEvent(state.events, event)) {
+function takeMotion(event) {
+  if (noteEvent(state.events, event) && Date.now() - Date.parse(event.time) < 10000) {
     say(`Motion in ${event.region} of ${event.camera} ${event.event === "motion_ended" ? "ended" : "began"}`);
   }
-  if (state.tab === "events") {
-    panels.events.tick($("tab"));
-  }
+  state.soon ??= setTimeout(() => {
+    state.soon = null;
+    panels[state.tab].tick?.($("tab"));
+  }, 100);
 }
 
 // A split is twice as wide as its camera's picture, so what was drawn comes first.
@@ -203,20 +194,43 @@ function showArmed() {
   $("armed").checked = armed !== false;
 }
 
+// On each tile and on the large picture: how late it is, or what is wrong with it.
+function showAges() {
+  for (const tile of $("wall").children) {
+    const {path} = tile.dataset, numbers = state.numbers.get(path);
+    const seen = judge(state.pictures.get(path), statusOf(path));
+    const late = numbers && numbers.p50 !== null ? `${numbers.p50.toFixed(0)} ms` : "–";
+    if (tile.dataset.state && tile.dataset.state !== seen.state) {
+      say(`${path}: ${seen.state}`);
+    }
+    tile.dataset.state = seen.state;
+    tile.classList.toggle("old", seen.isOld);
+    tile.setAttribute("aria-label", `Show ${path}, ${seen.state}`);
+    tile.querySelector(".dot").className = `dot ${seen.state}`;
+    tile.querySelector(".quiet").textContent = seen.words || `${numbers?.fps.toFixed(0) ?? 0} fps · ${late}`;
+    if (path === state.chosen) {
+      $("screen").classList.toggle("old", seen.isOld);
+      $("place").textContent = `${path} · ${seen.state}`;
+      $("place").className = `dot ${seen.state}`;
+      $("age").textContent = seen.words || screenMs(numbers);
+      $("age").classList.toggle("wrong", Boolean(seen.words));
+    }
+  }
+}
+
+const screenMs = numbers => numbers && numbers.p50 !== null ? `${numbers.p50.toFixed(0)} ms (${numbers.p95.toFixed(0)})` : "";
+
 // Once a second: numbers on the tiles, charts, and now and then the status of all views: with a video comes that of its own.
 async function tick() {
   for (const [path, picture] of state.pictures) {
-    const numbers = picture.take();
-    state.numbers.set(path, numbers);
-    const shown = numbers.p50 === null ? "–" : `${numbers.p50.toFixed(0)} ms`;
-    $("wall").querySelector(`[data-path="${path}"] .quiet`).textContent =
-      numbers.slate ? "no signal" : `${numbers.fps.toFixed(0)} fps · ${shown}`;
+    state.numbers.set(path, picture.take());
   }
+  showAges();
   showNumbers();
   const nowMs = performance.now();
-  if (state.status && (nowMs - state.askedMs > 5000 || nowMs - (state.toldMs ?? 0) > 3000)) {
-    state.askedMs = nowMs;
-    takeStatus(await get("/v1/status"));
+  if (state.status && !state.isAsking && (nowMs - state.askedMs > 5000 || nowMs - (state.toldMs ?? 0) > 3000)) {
+    Object.assign(state, {isAsking: true, askedMs: nowMs});
+    await get("v1/status").then(takeStatus).finally(() => { state.isAsking = false; });
   }
   const mount = mountStatus(state.chosen);
   if (mount) {
@@ -233,13 +247,9 @@ function showNumbers() {
   if (!numbers || !mount || !seen) {
     return;
   }
-  const screen = numbers.p50 === null ? "" : `${numbers.p50.toFixed(0)} ms (${numbers.p95.toFixed(0)})`;
-  $("place").textContent = `${state.chosen} · ${numbers.slate ? "no signal" : seen.state}`;
-  $("place").className = `dot ${numbers.slate ? "" : seen.state}`;
-  $("age").textContent = screen;
   const rows = {
-    "To the screen": screen || "–",
-    "Frames": `${numbers.fps.toFixed(1)} / s`,
+    "To the screen": !judge(state.pictures.get(state.chosen), seen).words && screenMs(numbers) || "–",
+    "Frames": `${numbers.fps.toFixed(1)} / s${numbers.skipped ? `, ${numbers.skipped} dropped` : ""}`,
     "Bit rate": `${(numbers.kbps / 1000).toFixed(1)} Mbit/s`,
     "Viewers": mount.viewers,
     "Computing, ms": `${mount.latency_ms.compute.p50.toFixed(2)} of ${(1000 / Math.max(seen.fps, 1)).toFixed(0)}`,
@@ -256,14 +266,15 @@ async function logIn() {
   const dialog = $("login");
   const form = dialog.querySelector("form");
   if (state.session.way === "prompt") {
-    location.assign("/login");
+    location.assign("login");
     return;
   }
+  dialog.oncancel = event => event.preventDefault();   // there is nothing to see without
   $("login-note").textContent = location.protocol === "https:" ? "" : "This connection is not encrypted; the password stays on this machine.";
   form.onsubmit = async event => {
     event.preventDefault();
     try {
-      await post("/v1/login", {user: form.user.value, password: form.password.value});
+      await post("v1/login", {user: form.user.value, password: form.password.value});
       form.password.value = "";
       dialog.close();
       start();
@@ -276,21 +287,65 @@ async function logIn() {
   }
 }
 
+// Asks who is logged in, and for the settings and the status. The forms are built again if something is new.
 async function start() {
-  state.session = await get("/v1/session");
-  if (!state.session.role) {
+  const session = await get("v1/session");
+  if (!session.role) {
+    state.session = session;
     logIn();
     return;
   }
-  $("user").textContent = state.session.user
-    ? `${state.session.user}, ${state.session.role}` : state.session.can_change ? "may change settings" : "may watch";
-  $("logout").hidden = state.session.way !== "cookie";
-  state.schema ??= await get("/v1/config/schema").catch(() => null);
-  state.config = await get("/v1/config").catch(() => null);
-  takeStatus(await get("/v1/status"));
-  buildTabs();
-  showTab(state.tab);
+  state.schema ??= await get("v1/config/schema").catch(() => null);
+  const count = changeCount();
+  const config = await get("v1/config").catch(() => null);
+  if (isChanging() || count !== changeCount()) {
+    renewSoon();   // these settings may be older than what was changed from here
+    return;
+  }
+  const isNew = !isSame([session, config], [state.session, state.config]);
+  if (isNew) {
+    Object.assign(state, {session, config});
+  }
+  takeStatus(await get("v1/status"));
+  if (isNew) {
+    $("user").textContent = session.user
+      ? `${session.user}, ${session.role}` : session.can_change ? "may change settings" : "may watch";
+    $("logout").hidden = session.way !== "cookie";
+    buildTabs();
+    rebuildTab();
+  }
 }
+
+// The panel again, at the place and with the focus that it had, and with what became of the last change.
+function rebuildTab() {
+  const {scrollTop} = $("tab"), {id} = document.activeElement, before = $("tab").querySelector(".actions p");
+  showTab(state.tab);
+  document.getElementById(id)?.focus();
+  $("tab").scrollTop = scrollTop;
+  const line = $("tab").querySelector(".actions p");
+  if (before && line) {
+    Object.assign(line, {textContent: before.textContent, className: before.className});
+  }
+}
+
+// start(), once nobody is in the middle of a change.
+function renewSoon() {
+  clearTimeout(state.renewal);
+  state.renewal = setTimeout(() => {
+    const {activeElement: field} = document;
+    const isTyping = field?.closest("#tab") && field.matches("[type=text], [type=number]") && field.value !== field.defaultValue;
+    if (isTyping || isChanging() || isDrawing() || document.querySelector("#panel :active, #shapes:active")) {
+      renewSoon();
+    } else {
+      start().catch(fault => fault.isGone || complain(fault.message));
+    }
+  }, 300);
+}
+
+const begin = () => start().catch(fault => {
+  complain(fault.message);
+  setTimeout(begin, 1000);
+});
 
 function listen() {
   const complains = promise => promise.catch(fault => complain(fault.message));
@@ -298,12 +353,14 @@ function listen() {
   $("wipe").oninput = () => compare(state.compare);
   $("compare").onchange = event => compare(event.target.value);
   $("full").onclick = () => complains($("screen").requestFullscreen());
-  $("logout").onclick = () => complains(post("/v1/logout", {}).then(() => location.assign("/")));
-  $("armed").onchange = event => complains(post(`/v1/cameras/${camera()}/armed`, {armed: event.target.checked}));
-  $("snapshot").onclick = () => make("a", {href: `/snapshot.jpg?camera=${camera()}&view=${view()}`,
-    download: `${camera()}-${view()}.jpg`}).click();
-  setInterval(() => complains(tick()), 1000);
-  complains(start());
+  $("logout").onclick = () => complains(post("v1/logout", {}).then(() => location.assign("./")));
+  $("armed").onchange = event => complains(post(`v1/cameras/${camera()}/armed`, {armed: event.target.checked}));
+  $("snapshot").onclick = () => make("a", {href: `snapshot.jpg?camera=${camera()}&view=${view()}`,
+    download: `${camera()}-${view()}-${new Date().toISOString().slice(0, 19).replaceAll(":", "-")}Z.jpg`}).click();
+  // The pictures tell of a lost connection.
+  setInterval(() => tick().catch(fault => fault.isGone || complain(fault.message)), 1000);
+  setInterval(showAges, 250);
+  begin();
 }
 
 state.chosen = decodeURIComponent(location.hash.slice(1));

@@ -6,6 +6,8 @@ import {lane} from "./events.js";
 
 const SPAN_S = 86400;
 
+// A path of this server as one of the page, which may stand below another server's /edged/.
+const below = path => path?.replace(/^\//, "");
 const when = clip => new Date(clip.start).toLocaleString();
 
 export function stopClip() {
@@ -15,7 +17,7 @@ export function stopClip() {
 function play(clip, screen, tell) {
   stopClip();
   screen.append(make("div", {id: "playing"},
-    make("video", {src: clip.url, poster: clip.picture, controls: true, autoplay: true, "aria-label": `Clip of ${clip.camera}, ${when(clip)}`,
+    make("video", {src: below(clip.url), poster: below(clip.picture), controls: true, autoplay: true, "aria-label": `Clip of ${clip.camera}, ${when(clip)}`,
       onerror: () => tell("This browser cannot play this clip; save it, and open it in a player.")}),
     make("button", {type: "button", onclick: stopClip}, "Back to live")));
 }
@@ -27,7 +29,7 @@ function row(clip, {can_change: may, role}, begin, change) {
     make("button", {type: "button", onclick: begin}, `${when(clip)}  ${clip.camera}: ${clip.duration.toFixed(0)} s, ${cause}`),
     make("label", {}, make("input", {type: "checkbox", checked: clip.keep, disabled: !may,
       onchange: event => change("PATCH", {keep: event.target.checked})}), "Keep"),
-    make("a", {href: clip.url, download: `${clip.camera}-${clip.start}.mp4`}, "Save"),
+    make("a", {href: below(clip.url), download: `${clip.camera}-${clip.start}.mp4`}, "Save"),
     make("button", {type: "button", disabled: !may || (clip.keep && role !== "admin"),
       onclick: () => confirm(`Delete the clip of ${when(clip)}?`) && change("DELETE")}, "Delete"));
 }
@@ -38,9 +40,9 @@ export async function showClips(tab, {session}, screen) {
   const tell = sentence => { line.textContent = sentence; };
   tab.append(make("h2", {}, "Recorded"), line, place);
   const draw = async () => {
-    const clips = await get("/v1/clips");
+    const clips = await get("v1/clips");
     const begin = clip => () => { tell(""); play(clip, screen, tell); };
-    const change = clip => (method, body) => request(method, `/v1/clips/${clip.id}`, body).then(draw).catch(fault => tell(fault.message));
+    const change = clip => (method, body) => request(method, `v1/clips/${clip.id}`, body).then(draw).catch(fault => tell(fault.message));
     const bars = clips.map(clip => ({camera: clip.camera, startedMs: Date.parse(clip.start),
       endedMs: clip.open ? null : Date.parse(clip.end), onclick: begin(clip)}));
     const lanes = [...new Set(clips.map(clip => clip.camera))].sort().flatMap(camera => [make("span", {}, camera),

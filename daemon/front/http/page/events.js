@@ -2,7 +2,8 @@
 
 import {draw, make} from "./api.js";
 
-const MOST = 200;        // events that are remembered
+const MOST = 1000;       // events that are remembered, as many as edged keeps
+const SHOWN = 200;       // in the list
 const SPAN_S = 600;      // of the lanes
 
 const clock = time => new Date(time).toLocaleTimeString();
@@ -10,17 +11,29 @@ const clock = time => new Date(time).toLocaleTimeString();
 // Adds what the server tells of an event (edged(8)) to `events`, whose first is the newest. Whether that is news: each
 // connection begins with what is under way.
 export function noteEvent(events, told) {
-  const key = `${told.camera}/${told.region}/${told.number}`;
-  let event = events.find(each => each.key === key && !each.endedMs);
+  const startedMs = Date.parse(told.started), key = `${told.camera}/${told.region}/${told.started}`;
+  let event = events.find(each => each.key === key);
   const isNew = !event;
   if (isNew) {
-    event = {key, camera: told.camera, region: told.region, startedMs: Date.parse(told.started)};
-    events.unshift(event);
+    event = {key, camera: told.camera, region: told.region, startedMs};
+    const older = events.findIndex(each => each.startedMs < startedMs);
+    events.splice(older < 0 ? events.length : older, 0, event);
     events.length = Math.min(events.length, MOST);
   }
   event.peak = told.peak;
-  event.endedMs = told.event === "motion_ended" ? Date.parse(told.time) : null;
-  return isNew || Boolean(event.endedMs);
+  event.endedMs = told.event === "motion_ended" ? Date.parse(told.time) : event.endedMs ?? null;
+  return isNew || told.event === "motion_ended";
+}
+
+// Ends those of regions in which nothing moves any more: edged cannot tell of the end if it has started anew.
+export function endEvents(events, status) {
+  const nowMs = Date.now();
+  for (const event of events.filter(each => !each.endedMs && nowMs - each.startedMs > 5000)) {
+    const regions = status.cameras.find(each => each.name === event.camera)?.regions ?? [];
+    if (!regions.find(each => each.name === event.region)?.moving) {
+      event.endedMs = nowMs;
+    }
+  }
 }
 
 // A lane of the last `spanS` seconds. Each bar is {startedMs, endedMs, onclick}; `endedMs` is null while it goes on.
@@ -53,6 +66,6 @@ export function showEvents(tab, {events, status}) {
     lane(events.filter(event => `${event.camera}/${event.region}` === path), SPAN_S, nowMs)]),
   make("span", {class: "scale quiet"}, make("span", {}, `${SPAN_S / 60} minutes ago`), make("span", {}, "now")));
   tab.replaceChildren(make("h2", {}, "Motion"), lanes, events.length
-    ? make("ol", {class: "list"}, ...events.map(event => make("li", {}, sentence(event))))
-    : make("p", {class: "quiet"}, "Nothing has moved since this page was opened."));
+    ? make("ol", {class: "list"}, ...events.slice(0, SHOWN).map(event => make("li", {}, sentence(event))))
+    : make("p", {class: "quiet"}, "Nothing has moved since edged was started."));
 }

@@ -1,7 +1,7 @@
 // Forms made from the server's schema: a field for each setting that may be changed from here. A
 // change is in force at once, and each field says before what a change costs.
 
-import {make, patch} from "./api.js";
+import {get, make, patch} from "./api.js";
 
 // What a change costs, as a word beside the field and as a sentence.
 const COSTS = {frame: ["live", "no frame is lost"], view: ["restarts the view", "viewers of this view connect again"],
@@ -31,15 +31,35 @@ function put(object, path, value) {
   path.slice(0, -1).reduce((inner, key) => (inner[key] ??= {}), object)[path.at(-1)] = value;
 }
 
-// What was changed from here: sent one after the other, undone in reverse order, kept on request.
+export const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+
+// A copy without what is at a path.
+function without(object, path) {
+  const rest = structuredClone(object);
+  delete dig(rest, path.slice(0, -1))?.[path.at(-1)];
+  return rest;
+}
+
+// The changes made on this page: sent one after the other, undone in reverse order, kept on request. Each of `done` is
+// {path, value, inverse, atMs, isUndone}; the server says what takes it back, and `isUndone` that this is under way.
 export class Changes {
-  constructor(config, tell) {
-    Object.assign(this, {config, tell, done: [], waiting: new Map(), sending: false});
+  constructor() {
+    Object.assign(this, {config: null, tell: null, say: null, done: [], waiting: new Map(), sending: false, count: 0});
   }
 
   set(path, value) {
-    this.waiting.set(path.join("."), {path, value, before: dig(this.config, path)});
+    this.waiting.set(path.join("."), {path, value});
     this.send();
+  }
+
+  // Takes back the last change, or the one of `path`.
+  undo(path) {
+    const change = this.done.findLast(each => !each.isUndone && (!path || isSame(each.path, path)));
+    if (change) {
+      change.isUndone = true;
+      this.waiting.set(change, {path: change.path, undone: change});
+      this.send();
+    }
   }
 
   async send() {
@@ -47,18 +67,22 @@ export class Changes {
       return;
     }
     this.sending = true;
-    const [key, change] = this.waiting.entries().next().value;
-    this.waiting.delete(key);
+    this.count++;
+    const [name, {path, value, undone}] = this.waiting.entries().next().value, key = path.join(".");
+    this.waiting.delete(name);
     try {
-      const said = await patch(nest(change.path, change.value));
-      const last = this.done.at(-1), nowMs = performance.now();
-      if (!change.undo) {
-        const isSame = last?.path.join(".") === key && nowMs - last.atMs < 2000;
-        this.done.push({...(isSame ? this.done.pop() : change), atMs: nowMs});
+      const said = await patch(undone ? undone.inverse : nest(path, value));
+      if (undone) {
+        this.done = this.done.filter(each => each !== undone);
+      } else {
+        this.note({path, value, inverse: said.inverse, atMs: performance.now()});
       }
-      put(this.config, change.path, change.value);
-      this.tell({key, undone: change.undo, warnings: said.warnings});
+      await this.adopt(path);
+      this.tell({key, undone: Boolean(undone), warnings: said.warnings});
     } catch (fault) {
+      if (undone) {
+        undone.isUndone = false;
+      }
       this.tell({key, fault: fault.message});
     }
     await new Promise(resolve => setTimeout(resolve, EVERY_MS));
@@ -66,22 +90,43 @@ export class Changes {
     this.send();
   }
 
-  undo() {
-    const last = this.done.pop();
-    if (last) {
-      this.waiting.set(last.path.join("."), {path: last.path, value: last.before ?? null, undo: true});
-      this.send();
+  // A slider that is dragged makes one change, which goes back to where it was at first.
+  note(change) {
+    const last = this.done.at(-1), {path, value, atMs} = change;
+    const goesOn = last && isSame(last.path, path) && value !== null && atMs - last.atMs < 2000;
+    this.done.push(goesOn ? {...this.done.pop(), value, atMs} : change);
+  }
+
+  // The settings as edged has them now. What others have set meanwhile is left for a form that is built anew.
+  async adopt(path) {
+    const object = path.slice(0, 4), now = await get("v1/config");
+    if (isSame(without(now, object), without(this.config, object))) {
+      Object.assign(this.config, now);
+    } else {
+      put(this.config, object, dig(now, object));
     }
   }
 
-  // All changes in one patch, without those in something that was removed since.
+  // All changes in one patch, in their order: null for something takes the place of what was set in it. Whether they
+  // are on the disk; else it is still being written.
   async keep() {
-    const kept = {};
-    for (const {path} of this.done.filter(each => dig(this.config, each.path.slice(0, -1)))) {
-      put(kept, path, structuredClone(dig(this.config, path) ?? null));
+    while (this.sending || this.waiting.size) {
+      await new Promise(resolve => setTimeout(resolve, EVERY_MS));
     }
-    await patch(kept, {keep: true});
+    const kept = {};
+    for (const {path, value} of this.done) {
+      put(kept, path, structuredClone(value));
+    }
+    this.sending = true;
+    const said = await patch(kept, {keep: true}).finally(() => {
+      this.sending = false;
+      this.send();
+    });
+    if (said.kept === false) {
+      throw new Error(said.warnings.join("; "));
+    }
     this.done = [];
+    return said.kept === true;
   }
 }
 
@@ -199,6 +244,8 @@ export function form(schema, changes, path, may) {
       groups.append(make("h3", {}, title(name)[0]), form(schema, changes, here, may));
     } else if (field.type === "object" || (field.type === "array" && !isPair(field)) || !isUsed(field, values)) {
       continue;
+    } else if (name === "armed") {
+      continue;   // its switch is below the picture
     } else if (field["x-remote"]) {
       all.append(line(here, field, values[name] ?? field.default, changes, may));
     } else if (values[name] !== undefined && values[name] !== "") {

@@ -6,11 +6,18 @@ import {showClips} from "./clips.js";
 import {showEvents} from "./events.js";
 import {Changes, dig, find, form} from "./forms.js";
 import {Shapes} from "./shapes.js";
-import {camera, cameraStatus, mountStatus, say, state, view} from "./app.js";
+import {camera, cameraStatus, mountStatus, say, state, view} from "./state.js";
 import {tuner} from "./tune.js";
 
 let changes = null; // of state.config; they outlive the panel that made them
 let shapes = null;
+let removed = [];   // shapes that were removed just now, each {name, path}
+
+// A change is under way; how many there were.
+export const isChanging = () => Boolean(changes?.sending || changes?.waiting.size);
+// A shape has corners that are not sent yet, because it has too few.
+export const isDrawing = () => Boolean(state.tab === "shapes" && shapes?.active && !dig(changes?.config, pathOf(shapes.active)));
+export const changeCount = () => changes?.count ?? 0;
 
 // Undo and keep at the end of a panel, with what became of the last change. `changed` is called
 // after each.
@@ -24,12 +31,14 @@ function actions(changed) {
   };
   const undo = make("button", {type: "button", onclick: () => changes.undo()}, "Undo");
   const keep = make("button", {type: "button", class: "main", onclick: () =>
-    changes.keep().then(() => tell("Kept: it stays after a restart.", false), fault => tell(fault.message, true))},
+    changes.keep().then(
+      kept => changes.say(kept ? "Kept: it stays after a restart." : "In effect, and kept once the disk has written it.", false),
+      fault => changes.say(fault.message, true))},
   "Keep after a restart");
 
-  if (changes?.config !== state.config) {
-    changes = new Changes(state.config);
-  }
+  changes ??= new Changes();
+  changes.config = state.config;
+  changes.say = tell;
   changes.tell = told => {
     tell(told.fault ?? [`${told.key.split(".").pop()} ${told.undone ? "is as before" : "is changed"}`,
       ...(told.warnings ?? [])].join("; "), Boolean(told.fault));
@@ -37,6 +46,17 @@ function actions(changed) {
   };
   undo.disabled = keep.disabled = !changes.done.length;
   return make("div", {class: "row actions"}, undo, keep, line);
+}
+
+// Says at a field why its value was refused, which stays there to be mended.
+function answer(place, key, fault) {
+  const field = place.querySelector(`[data-key="${key}"]`), id = `refused-${key}`;
+  const inputs = field?.querySelectorAll("input, select") ?? [];
+  field?.querySelector(".fault")?.remove();
+  inputs.forEach(input => input.toggleAttribute("aria-invalid", Boolean(fault)));
+  if (field && fault) {
+    field.append(make("small", {class: "fault", id}, fault));
+  }
 }
 
 // A form that is built again after a change that gives or takes other fields their meaning.
@@ -50,18 +70,20 @@ function settings(path) {
     }
   };
   const changed = ({key, undone, fault}) => {
-    if (undone || fault || find(state.schema, key.split("."))?.enum) {
+    answer(place, key, fault);
+    if (undone || (!fault && find(state.schema, key.split("."))?.enum)) {
       build();
     }
   };
   return {place, build, changed};
 }
 
-const forOperators = what => make("p", {class: "quiet"}, `${what} are shown to operators.`);
+const howToChange = what => make("p", {class: "quiet"}, state.session.user
+  ? `To change ${what}, log in as an operator.` : `To change ${what}, open the link that edgectl page prints.`);
 
 function showSettings(tab, title, path, before = () => []) {
   if (!state.schema || !state.config) {
-    tab.append(forOperators("Settings"));
+    tab.append(howToChange("settings"));
     return;
   }
   const fields = settings(path);
@@ -72,7 +94,7 @@ function showSettings(tab, title, path, before = () => []) {
 // The search for faster blocks stays in place when the fields beneath it are built again.
 function showKernels(tab) {
   showSettings(tab, "How the GPU cuts up its work", ["kernels"], fields => [tuner(() => {
-    changes = new Changes(state.config, changes.tell);
+    changes.config = state.config;
     fields.build();
   })]);
 }
@@ -121,9 +143,17 @@ function showNumbers(tab) {
 // ---------------------------------------------------------------------
 
 const LISTS = {region: "regions", privacy: "privacy"};
+const UNDO_MS = 10000; // for so long a shape that was removed has its own button for that
 const WHOLE = [[0.3, 0.3], [0.7, 0.3], [0.7, 0.7], [0.3, 0.7]];
 
 const pathOf = shape => ["cameras", camera(), LISTS[shape.kind], shape.name];
+
+// How much moves in a region, beside the share that begins an event; moveShapes() fills them in.
+const measure = shape => {
+  shape.bar = make("meter", {min: 0, optimum: 0, "aria-label": `Motion in ${shape.name}`});
+  shape.told = make("output", {class: "quiet"});
+  return [shape.bar, shape.told];
+};
 
 function listShapes(config) {
   return Object.entries(LISTS).flatMap(([kind, list]) => Object.entries(config[list] ?? {})
@@ -150,36 +180,51 @@ function save(shape) {
 }
 
 function showShapes(tab, svg) {
-  const config = state.config?.cameras?.[camera()];
-  if (!config) {
-    tab.append(forOperators("Regions"));
+  const config = () => state.config?.cameras?.[camera()];
+  if (!config()) {
+    tab.append(howToChange("regions"));
     return;
   }
   const may = state.session.can_change;
   const hint = make("p", {class: "quiet"});
   const list = make("ul", {class: "list"});
   const place = make("div");
-  let all = listShapes(config), fields = null;
+  let all = listShapes(config()), fields = null;
   const show = active => {
     shapes.show(all, active, may);
     list.replaceChildren(...all.map(shape => make("li", {class: "row"},
       make("button", {type: "button", "aria-pressed": String(shape === active), onclick: () => show(shape === active ? null : shape)},
         shape.kind === "region" ? shape.name : `${shape.name} (hidden)`),
+      ...(shape.kind === "region" ? measure(shape) : []),
       make("button", {type: "button", disabled: !may, "aria-label": `Remove ${shape.name}`, onclick: () => {
         all = all.filter(each => each !== shape);
         changes.set(pathOf(shape), null);
-        show(null);
-      }}, "Remove"))));
+        offerUndo(shape);
+      }}, "Remove"))), ...removed.filter(({path}) => path[1] === camera()).map(({name, path}) => make("li", {class: "row"},
+      make("span", {}, `${name} is removed.`), make("button", {type: "button", onclick: () => changes.undo(path)}, "Undo"))));
     hint.textContent = active
       ? "Click on the picture to add a corner, drag a corner to move it. With the keyboard: arrows move a corner, + adds one after it, Delete removes it."
       : "Motion in a region is an event. A hidden part is black before anything else sees it.";
     fields = active?.kind === "region" && dig(changes.config, pathOf(active)) ? settings(pathOf(active)) : null;
     place.replaceChildren(...(fields ? [make("h3", {}, `Motion in ${active.name}`), fields.place] : []));
     fields?.build();
+    moveShapes();
+  };
+  const offerUndo = shape => {
+    const one = {name: shape.name, path: pathOf(shape)};
+    removed.push(one);
+    show(null);
+    setTimeout(() => {
+      removed = removed.filter(each => each !== one);
+      if (list.isConnected) {
+        show(shapes.active);
+      }
+    }, UNDO_MS);
   };
   const changed = told => {
     if (told.undone || told.fault) {
-      all = listShapes(config);
+      all = listShapes(config());
+      removed = removed.filter(({path}) => !dig(changes.config, path));
       show(null);
     } else if (!fields && shapes.active) {
       show(shapes.active);
@@ -197,18 +242,25 @@ function showShapes(tab, svg) {
     }
   };
   const last = actions(changed);
+  const before = shapes?.active;
   shapes = new Shapes(svg, save);
   tab.append(make("div", {class: "row"},
     make("button", {type: "button", disabled: !may, onclick: event => add(event, "region")}, "New region"),
     make("button", {type: "button", disabled: !may, onclick: event => add(event, "privacy")}, "Hide a part")),
   hint, list, place, last);
-  show(null);
+  show(all.find(shape => shape.kind === before?.kind && shape.name === before.name) ?? null);
 }
 
 function moveShapes() {
   const seen = cameraStatus()?.regions ?? [];
   for (const shape of shapes?.shapes ?? []) {
-    shape.moving = shape.kind === "region" && seen.find(region => region.name === shape.name)?.moving;
+    const region = shape.kind === "region" && seen.find(each => each.name === shape.name);
+    shape.moving = region?.moving;
+    if (region && shape.bar) {
+      const {start = 1, end = start / 2} = dig(changes.config, pathOf(shape)) ?? {}, percent = 100 * region.share;
+      Object.assign(shape.bar, {max: Math.max(4 * start, percent), low: end, high: start, value: percent});
+      shape.told.textContent = `${percent.toFixed(1)} of ${start} %`;
+    }
   }
   shapes?.colour();
 }

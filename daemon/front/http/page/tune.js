@@ -1,7 +1,7 @@
 // The search for the fastest blocks of the camera's kernels: its progress, and what each kernel gained.
 
 import {ask, get, make, send} from "./api.js";
-import {camera, cameraStatus, state, view} from "./app.js";
+import {camera, cameraStatus, state, view} from "./state.js";
 
 const block = ({block: [x, y], rows}) => x ? `${x} × ${y}${rows ? ` × ${rows}` : ""}` : "–";
 
@@ -30,23 +30,25 @@ function row({kernel, before, after, gain, changed}) {
 async function tune(place, line, signal) {
   const bar = make("progress", {max: 1, value: 0, "aria-label": "Progress"});
   const table = make("tbody");
-  const reply = await ask("/v1/tune", {method: "POST", signal, ...send({camera: camera(), view: view(), apply: true})});
-  place.replaceChildren(bar, make("table", {}, make("thead", {}, make("tr", {},
-    ...["kernel", "before, µs", "after, µs", "gain"].map(name => make("th", {scope: "col"}, name)))), table));
-  for await (const told of lines(reply)) {
-    if (told.type === "progress") {
-      bar.value = told.share;
-      line.textContent = `${told.kernel} in ${block(told)}: ${told.us.toFixed(1)} µs; best ${told.best.us.toFixed(1)}`;
-    } else if (told.type === "kernel") {
-      table.append(row(told));
-    } else if (told.error) {
-      throw new Error(told.error);
-    } else {
-      bar.value = 1;
-      line.textContent = told.applied ? "The faster blocks are in use." : "The blocks in use are the fastest.";
+  const asked = {method: "POST", signal, ...send({camera: camera(), view: view(), apply: true})};
+  await ask("v1/tune", asked, async reply => {
+    place.replaceChildren(bar, make("table", {}, make("thead", {}, make("tr", {},
+      ...["kernel", "before, µs", "after, µs", "gain"].map(name => make("th", {scope: "col"}, name)))), table));
+    for await (const told of lines(reply)) {
+      if (told.type === "progress") {
+        bar.value = told.share;
+        line.textContent = `${told.kernel} in ${block(told)}: ${told.us.toFixed(1)} µs; best ${told.best.us.toFixed(1)}`;
+      } else if (told.type === "kernel") {
+        table.append(row(told));
+      } else if (told.error) {
+        throw new Error(told.error);
+      } else {
+        bar.value = 1;
+        line.textContent = told.applied ? "The faster blocks are in use." : "The blocks in use are the fastest.";
+      }
     }
-  }
-  state.config = await get("/v1/config");
+  });
+  state.config = await get("v1/config");
 }
 
 // The button, and beneath it what a search finds. `done` is called after it.

@@ -5,19 +5,26 @@
 // - Media Source Extensions: the same as fragmented MP4, played at its live edge.
 // - JPEG pictures, one after the other.
 //
-// The records of /v1/video are described in daemon/front/http/video.h.
+// The records of /v1/video are described in daemon/front/http/video.c.
 
-import {ask} from "./api.js";
+import {ask, follow, pieces, sleep, within} from "./api.js";
 
 const HEADER = 16;
-const RECORD = {configuration: 1, unit: 2, status: 3, event: 4};
-// A frame is late, and not drawn, if it is LATE_US older than the newest one that came, or took SLOWER_US longer to
-// arrive than the quickest one: after a pause old frames come first. If all are slow for SLOW_MS, none counts as late.
-const LATE_US = 50000;
-const SLOWER_US = 80000;
-const SLOW_MS = 3000;
+const RECORD = {configuration: 1, unit: 2, status: 3};
+// After a pause old frames come first: one that is BACKLOG_US older than the newest that came is decoded, but not drawn.
+// A decoder that needs longer than CATCH_UP_MS for them shows one from time to time.
+const BACKLOG_US = 250000;
+const CATCH_UP_MS = 200;
 const BEHIND_US = 3e6;   // a decoder that is too slow goes on with the next key frame
 const RETRY_MS = 1000;
+// A link counts as too slow for video if for LATE_TICKS seconds all pictures are LATE_MS old, although LATE_BYTES come
+// in each. Small JPEGs then come instead, and video is tried again after a while, which doubles.
+const LATE_MS = 2000;
+const LATE_TICKS = 4;
+const LATE_BYTES = 2000;
+const SMALL_MS = 15000;
+const SMALL_MOST_MS = 240000;
+const SMALL = "1/4";
 const JPEG_MS = 66;      // from one JPEG to the next, at least
 // How many views at once each way shows; further ones come as JPEGs, one after the other. Browsers open six
 // connections to a server, and views must leave some of them for what a person does.
@@ -44,19 +51,15 @@ async function clockOffsetUs() {
     return 0;
   }
   let best = {way: Infinity, offset: 0};
+  performance.clearResourceTimings();   // a full buffer takes no new ones
   for (let i = 0; i < 5; i++) {
-    const reply = await fetch(`/v1/time?${i}`, {cache: "no-store"});
-    if (!reply.ok) {
-      break;
-    }
-    const {now_us: server} = await reply.json();
-    const {requestStart, responseStart} = performance.getEntriesByName(reply.url).pop();
+    const [url, {now_us: server}] = await ask(`v1/time?${i}`, {}, async reply => [reply.url, await within(reply.json(), true)]);
+    const {requestStart, responseStart} = performance.getEntriesByName(url).pop() ?? {};
     if (responseStart - requestStart < best.way) {
       best = {way: responseStart - requestStart,
         offset: server - (performance.timeOrigin + (requestStart + responseStart) / 2) * 1000};
     }
   }
-  performance.clearResourceTimings();
   return best.offset;
 }
 
@@ -68,11 +71,18 @@ export class Picture {
     this.canvases = new Set();
     this.size = [0, 0];
     this.drawn = 0;             // frames, since the numbers were taken
-    this.late = 0;
+    this.skipped = 0;           // decoded and not drawn, because newer ones were there
     this.bytes = 0;
     this.screenMs = [];         // capture to screen, of the frames drawn since then
     this.sinceMs = performance.now();
     this.slate = false;
+    this.drawnMs = null;        // when the newest was drawn; null: none was
+    this.lagMs = 0;             // how old it was then
+  }
+
+  // How old the newest picture is; null: there is none.
+  ageMs(nowMs) {
+    return this.drawnMs === null ? null : this.lagMs + nowMs - this.drawnMs;
   }
 
   draw(image, width, height, capturedUs, offsetUs) {
@@ -87,8 +97,10 @@ export class Picture {
       source = canvas;
     }
     this.drawn++;
+    this.drawnMs = performance.now();
+    this.lagMs = capturedUs ? (nowUs() + offsetUs - capturedUs) / 1000 : 0;
     if (capturedUs) {
-      this.screenMs.push((nowUs() + offsetUs - capturedUs) / 1000);
+      this.screenMs.push(this.lagMs);
     }
   }
 
@@ -98,8 +110,8 @@ export class Picture {
     const times = this.screenMs.sort((a, b) => a - b);
     const at = share => times.length ? times[Math.min(times.length - 1, Math.floor(share * times.length))] : null;
     const numbers = {fps: this.drawn / seconds, kbps: this.bytes * 8 / 1000 / seconds,
-      late: this.late, p50: at(0.5), p95: at(0.95), slate: this.slate};
-    Object.assign(this, {drawn: 0, late: 0, bytes: 0, screenMs: [], sinceMs: performance.now()});
+      skipped: this.skipped, p50: at(0.5), p95: at(0.95), slate: this.slate};
+    Object.assign(this, {drawn: 0, skipped: 0, bytes: 0, screenMs: [], sinceMs: performance.now()});
     return numbers;
   }
 }
@@ -107,7 +119,7 @@ export class Picture {
 // Decodes one view of a stream of records.
 class Decoder {
   constructor(picture, offsetUs) {
-    Object.assign(this, {picture, offsetUs, newestUs: 0, quickestUs: Infinity, behindUs: 0, lateSince: Infinity, needsKey: true});
+    Object.assign(this, {picture, offsetUs, newestUs: 0, behindSinceMs: null, needsKey: true});
   }
 
   configure(told) {
@@ -134,7 +146,7 @@ class Decoder {
       this.configure(this.told);
     }
     this.needsKey = false;
-    this.newestUs = Math.max(this.newestUs, capturedUs);
+    this.newestUs = capturedUs;
     this.picture.slate = isSlate;
     try {
       this.decoder.decode(new EncodedVideoChunk(
@@ -144,23 +156,14 @@ class Decoder {
     }
   }
 
-  isLate(frame) {
-    const now = performance.now(), tookUs = nowUs() - frame.timestamp, behindUs = this.newestUs - frame.timestamp;
-    const late = behindUs - this.behindUs > LATE_US || tookUs - this.quickestUs > SLOWER_US;
-    this.lateSince = late ? Math.min(this.lateSince, now) : Infinity;
-    if (now - this.lateSince > SLOW_MS) {
-      [this.quickestUs, this.behindUs] = [tookUs, behindUs];
-    }
-    this.quickestUs = Math.min(this.quickestUs, tookUs);
-    this.behindUs = Math.min(this.behindUs, behindUs);
-    return late;
-  }
-
   show(frame) {
+    const nowMs = performance.now();
     this.shownUs = frame.timestamp;
-    if (this.isLate(frame)) {
-      this.picture.late++;
+    this.behindSinceMs = this.newestUs - frame.timestamp > BACKLOG_US ? this.behindSinceMs ?? nowMs : null;
+    if (this.behindSinceMs !== null && nowMs - this.behindSinceMs < CATCH_UP_MS) {
+      this.picture.skipped++;
     } else {
+      this.behindSinceMs &&= nowMs;
       this.picture.draw(frame, frame.displayWidth, frame.displayHeight, frame.timestamp, this.offsetUs());
     }
     frame.close();
@@ -201,10 +204,12 @@ class Records {
   }
 }
 
-// Plays the pictures it is given. `tell` is called with {way, why}, {fault}, {status} or {event}.
+// Plays the pictures it is given, and follows the events. `tell` is called with {way, why}, {fault}, an Error or null
+// once it plays, {status} or {kind, event}; `kind` is "connected" whenever the events begin.
 export class Live {
   constructor(tell) {
-    Object.assign(this, {tell, pictures: [], offset: 0, run: null});
+    Object.assign(this, {tell, pictures: [], offset: 0, run: null, place: {id: "all"},
+      isSlow: false, smallMs: SMALL_MS, came: 0, late: 0});
     document.addEventListener("visibilitychange", () => this.restart());
   }
 
@@ -217,7 +222,7 @@ export class Live {
   prefer(picture) {
     const at = this.pictures.indexOf(picture);
     this.pictures.unshift(...this.pictures.splice(at, 1));
-    if (at >= MOST[this.way]) {
+    if (at >= MOST[this.way] || (this.isSlow && at > 0)) {
       this.restart();
     }
   }
@@ -225,14 +230,35 @@ export class Live {
   restart() {
     this.run?.abort();
     this.run = null;
+    clearInterval(this.watch);
     if (!document.hidden && this.pictures.length) {
       this.run = new AbortController();
       this.play(this.run.signal);
+      Object.assign(this, {came: 0, late: 0, beganMs: performance.now(), watch: setInterval(() => this.look(), 1000)});
+      follow("v1/events", this.run.signal, this.place, (kind, event) => this.tell({kind, event}));
+    }
+  }
+
+  // Once a second: whether the link is too slow.
+  look() {
+    const nowMs = performance.now();
+    const isLate = picture => !picture.slate && (picture.ageMs(nowMs) ?? nowMs - this.beganMs) > LATE_MS;
+    const are = this.came > LATE_BYTES && this.pictures.slice(0, MOST[this.way]).every(isLate);
+    this.late = are ? this.late + 1 : 0;
+    this.came = 0;
+    if (this.late >= LATE_TICKS && this.way !== "jpeg" && !wantedWay()) {
+      this.isSlow = true;
+      setTimeout(() => {
+        this.isSlow = false;
+        this.restart();
+      }, this.smallMs);
+      this.smallMs = nowMs - this.beganMs < 2 * SMALL_MS ? Math.min(2 * this.smallMs, SMALL_MOST_MS) : SMALL_MS;
+      this.restart();
     }
   }
 
   async play(signal) {
-    const [way, why] = await chooseWay();
+    const [way, why] = this.isSlow ? ["jpeg", "the link is too slow for video, so they are small"] : await chooseWay();
     this.way = way;
     this.tell({way, why});
     while (!signal.aborted) {
@@ -246,44 +272,43 @@ export class Live {
         if (signal.aborted) {
           return;
         }
-        this.tell({fault: fault.status === 401 ? 401 : `The connection ended: ${fault.message}`});
+        this.tell({fault});
       } finally {
         end();
         signal.removeEventListener("abort", end);
       }
-      await new Promise(resolve => setTimeout(resolve, RETRY_MS));
+      await sleep(RETRY_MS);
     }
   }
 
   async playAll(signal) {
+    if (this.isSlow) {   // every other one is of the view that is looked at
+      const [chosen, ...rest] = this.pictures;
+      await this.playPictures(rest.length ? rest.flatMap(picture => [chosen, picture]) : [chosen], signal, SMALL);
+      return;
+    }
     const first = [], rest = [];
     for (const picture of this.pictures) {
       const fits = first.length < MOST[this.way] && await plays(this.way, picture.codec);
       (fits ? first : rest).push(picture);
-    }
-    if (this.way !== "webcodecs" || !first.length) {
-      followEvents(signal, event => this.tell({event}));
     }
     await Promise.all([first.length && this[this.way](first, signal), rest.length && this.playPictures(rest, signal)]);
   }
 
   async webcodecs(pictures, signal) {
     const query = pictures.map(picture => `view=${encodeURIComponent(picture.path)}`).join("&");
-    const reply = await ask(`/v1/video?${query}`, {signal});
     const decoders = pictures.map(picture => new Decoder(picture, () => this.offset));
-    const reader = reply.body.getReader();
     const records = new Records();
-    this.tell({fault: ""});
     try {
-      for (;;) {
-        const {done, value} = await reader.read();
-        if (done) {
-          throw new Error("edged closed it");
+      await ask(`v1/video?${query}`, {signal}, async reply => {
+        this.tell({fault: null});
+        for await (const piece of pieces(reply)) {
+          this.came += piece.length;
+          for (const record of records.add(piece)) {
+            this.take(record, decoders[record.view]);
+          }
         }
-        for (const record of records.add(value)) {
-          this.take(record, decoders[record.view]);
-        }
-      }
+      });
     } finally {
       decoders.forEach(decoder => decoder.close());
     }
@@ -294,43 +319,48 @@ export class Live {
       decoder?.take(record.bytes, Boolean(record.flags & 1), Boolean(record.flags & 2), record.timeUs);
       return;
     }
-    const told = JSON.parse(new TextDecoder().decode(record.bytes));
+    const told = () => JSON.parse(new TextDecoder().decode(record.bytes));
     if (record.kind === RECORD.configuration) {
-      decoder?.configure(told);
-    } else {
-      this.tell(record.kind === RECORD.status ? {status: told} : {event: told});
+      decoder?.configure(told());
+    } else if (record.kind === RECORD.status) {
+      this.came -= record.bytes.length;
+      this.tell({status: told()});
     }
   }
 
   mse(pictures, signal) {
-    const playing = () => this.tell({fault: ""});
-    return Promise.all(pictures.map(picture => playSource(picture, signal, () => this.offset, playing)));
+    const playing = () => this.tell({fault: null});
+    const came = bytes => { this.came += bytes; };
+    return Promise.all(pictures.map(picture => playSource(picture, signal, () => this.offset, playing, came)));
   }
 
   jpeg(pictures, signal) {
     return Promise.all(pictures.map(picture => this.playPictures([picture], signal)));
   }
 
-  async playPictures(pictures, signal) {
+  async playPictures(pictures, signal, scale = "1") {
     for (let i = 0; !signal.aborted; i++) {
       const picture = pictures[i % pictures.length];
       const [camera, view] = picture.path.split("/").map(encodeURIComponent);
-      const url = `/snapshot.jpg?camera=${camera}&view=${view}`;
-      const pause = new Promise(resolve => setTimeout(resolve, JPEG_MS));
+      const url = `snapshot.jpg?camera=${camera}&view=${view}&scale=${scale}`;
+      const pause = sleep(JPEG_MS);
       try {
-        const reply = await ask(url, {signal});
-        const blob = await reply.blob();
+        const [blob, capturedS] = await ask(url, {signal},
+          async reply => [await within(reply.blob(), true), Number(reply.headers.get("X-Timestamp"))]);
         const image = await createImageBitmap(blob);
         picture.bytes += blob.size;
-        picture.draw(image, image.width, image.height, 1e6 * Number(reply.headers.get("X-Timestamp")), this.offset);
+        if (Math.abs(capturedS - (picture.capturedS ?? 0)) > 0.001) {   // else it is the same one again
+          picture.capturedS = capturedS;
+          picture.draw(image, image.width, image.height, 1e6 * capturedS, this.offset);
+        }
         image.close();
-        this.tell({fault: ""});
+        this.tell({fault: null});
         await pause;
       } catch (fault) {
         if (fault.status !== 503) {
           throw fault;
         }
-        await new Promise(resolve => setTimeout(resolve, RETRY_MS));
+        await sleep(RETRY_MS);
       }
     }
   }
@@ -344,18 +374,11 @@ async function plays(way, codec) {
     : (await VideoDecoder.isConfigSupported({codec: name})).supported);
 }
 
-// Events that do not come with a video.
-function followEvents(signal, tell) {
-  const source = new EventSource("/v1/events");
-  for (const kind of ["motion_started", "motion_ended"]) {
-    source.addEventListener(kind, event => tell(JSON.parse(event.data)));
-  }
-  signal.addEventListener("abort", () => source.close());
-}
+const wantedWay = () => new URLSearchParams(location.search).get("way");
 
 // [way, why no better one]. The address ?way= asks for one of them.
 async function chooseWay() {
-  const wanted = new URLSearchParams(location.search).get("way");
+  const wanted = wantedWay();
   if (globalThis.VideoDecoder && (!wanted || wanted === "webcodecs") && await plays("webcodecs", "h264")) {
     return ["webcodecs", ""];
   }
@@ -369,9 +392,13 @@ async function chooseWay() {
 
 // Plays one view by Media Source Extensions in a <video> of its own, and draws its frames. Nothing here waits
 // for play(): it begins only once more has been appended.
-async function playSource(picture, signal, offsetUs, playing) {
+function playSource(picture, signal, offsetUs, playing, came) {
   const [camera, view] = picture.path.split("/").map(encodeURIComponent);
-  const reply = await ask(`/v1/cameras/${camera}/views/${view}/video?format=mp4`, {signal});
+  return ask(`v1/cameras/${camera}/views/${view}/video?format=mp4`, {signal},
+    reply => playReply(reply, picture, signal, offsetUs, playing, came));
+}
+
+async function playReply(reply, picture, signal, offsetUs, playing, came) {
   const video = Object.assign(document.createElement("video"),
     {muted: true, playsInline: true, disableRemotePlayback: true});
   const source = new Source();
@@ -379,8 +406,7 @@ async function playSource(picture, signal, offsetUs, playing) {
   video.src = URL.createObjectURL(source);
   await opened;
   const buffer = source.addSourceBuffer(reply.headers.get("Content-Type"));
-  const reader = reply.body.getReader();
-  const clock = {wallUs: 0, mediaS: 0};
+  const clock = {wallUs: 0, mediaS: 0, stepS: 0};
   const draw = (now, {mediaTime}) => {
     if (signal.aborted) {
       return;
@@ -394,19 +420,16 @@ async function playSource(picture, signal, offsetUs, playing) {
   video.requestVideoFrameCallback(draw);
   playing();
   try {
-    for (;;) {
+    for await (const piece of pieces(reply)) {
       // A ManagedMediaSource says when it wants no data. What is not read meanwhile edged skips, up to a key frame.
       if (source.streaming === false) {
         await once(source, "startstreaming", signal);
       }
-      const {done, value} = await reader.read();
-      if (done) {
-        throw new Error("edged closed it");
-      }
-      picture.bytes += value.length;
-      readClock(value, clock);
-      await change(buffer, () => buffer.appendBuffer(value));
-      keepAtEdge(video, buffer);
+      picture.bytes += piece.length;
+      came(piece.length);
+      readClock(piece, clock);
+      await change(buffer, () => buffer.appendBuffer(piece));
+      keepAtEdge(video, buffer, clock);
       if (buffer.buffered.length && video.currentTime - buffer.buffered.start(0) > KEPT_S) {
         await change(buffer, () => buffer.remove(0, video.currentTime - KEPT_S / 2));
       }
@@ -442,22 +465,25 @@ function readClock(bytes, clock) {
     if (bytes[at + 4] === box[4] && box.every((byte, i) => bytes[at + i] === byte)) {
       const view = new DataView(bytes.buffer, bytes.byteOffset + at + 16);
       clock.wallUs = (view.getUint32(0) - NTP_TO_UNIX_S) * 1e6 + view.getUint32(4) * 1e6 / 2 ** 32;
-      clock.mediaS = Number(view.getBigUint64(8)) / MP4_CLOCK_HZ;
+      const mediaS = Number(view.getBigUint64(8)) / MP4_CLOCK_HZ;
+      clock.stepS = Math.min(mediaS - clock.mediaS, EDGE_S);
+      clock.mediaS = mediaS;
       return;
     }
   }
 }
 
-function keepAtEdge(video, buffer) {
+// A picture is said to last longer than it does, so the buffer's end is no measure: the newest picture's time is.
+function keepAtEdge(video, buffer, clock) {
   const ranges = buffer.buffered;
   if (!ranges.length) {
     return;
   }
-  const edge = ranges.end(ranges.length - 1), behind = edge - video.currentTime;
+  const edge = clock.mediaS + clock.stepS, behind = edge - video.currentTime;
   if (behind > JUMP_S || video.currentTime < ranges.start(ranges.length - 1)) {
     video.currentTime = Math.max(ranges.start(ranges.length - 1), edge - EDGE_S);
   }
-  video.playbackRate = behind > 2 * EDGE_S ? 1.1 : 1;
+  video.playbackRate = behind > 2 * EDGE_S ? 1.1 : behind < 0 ? 0.9 : 1;
   if (video.paused) {
     video.play().catch(() => {});
   }

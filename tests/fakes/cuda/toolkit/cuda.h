@@ -167,15 +167,14 @@ static inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector)
     return fake_cuda_permute(a, b, selector & 0x7777);
 }
 
-// What `each` makes of four bytes of a and of b.
+// Applies `each` to the four bytes of a and of b, one pair after the other.
 template <class function>
 static inline uint32_t fake_cuda_bytes(uint32_t a, uint32_t b, function each)
 {
     uint32_t result = 0;
 
-    for (int i = 0; i < 32; i += 8) {
+    for (int i = 0; i < 32; i += 8)
         result |= (uint32_t)(uint8_t)each((int)(a >> i & 255), (int)(b >> i & 255)) << i;
-    }
     return result;
 }
 
@@ -196,17 +195,15 @@ static inline uint32_t __vcmpgtu4(uint32_t a, uint32_t b)
 
 static inline uint32_t __dp4a(uint32_t a, uint32_t b, uint32_t sum)
 {
-    for (int i = 0; i < 32; i += 8) {
+    for (int i = 0; i < 32; i += 8)
         sum += (a >> i & 255) * (b >> i & 255);
-    }
     return sum;
 }
 
 static inline int __dp4a(int a, int b, int sum)
 {
-    for (int i = 0; i < 32; i += 8) {
+    for (int i = 0; i < 32; i += 8)
         sum += (int8_t)(a >> i) * (int8_t)(b >> i);
-    }
     return sum;
 }
 
@@ -283,9 +280,8 @@ static inline uint32_t __ballot_sync(uint32_t, bool predicate)
     const uint64_t *values = fake_cuda_meet_warp(predicate);
     uint32_t result = 0;
 
-    for (int i = 0; i < FAKE_CUDA_WARP; i++) {
+    for (int i = 0; i < FAKE_CUDA_WARP; i++)
         result |= (uint32_t)values[i] << i;
-    }
     return result;
 }
 

@@ -1,0 +1,661 @@
+#include "daemon/mqtt/bridge.h"
+
+#include "daemon/client/event_stream.h"
+#include "daemon/common/json.h"
+#include "daemon/common/log.h"
+#include "daemon/common/log_limit.h"
+#include "daemon/mqtt/broker.h"
+#include "daemon/mqtt/command.h"
+#include "daemon/mqtt/discovery.h"
+#include "daemon/mqtt/identity.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RETRY_MS 500u
+#define RETRY_MAX_MS 4000u
+#define NEWS_NS (10 * NS_PER_S) // an event that is older is told as a state alone
+#define UNCONFIRMED_MAX 50u     // beyond it no pictures are sent
+#define RENEWAL_MS 100u         // in which changes are told as one
+
+struct bridge {
+    const struct client *client; // borrowed
+    struct event_stream stream;
+    guint retry; // GLib source id; 0: the stream is connected
+    unsigned retry_ms;
+    bool is_lost_told;
+    guint renewal; // GLib source id: what is so is about to be asked for
+
+    char *id;                             // of this machine; owned
+    char *topic;                          // "edged/ID"; owned; NULL: edged has not told yet
+    char *discovery;                      // "homeassistant"; owned; "": none
+    JsonObject *schema, *config, *status; // as edged told; owned; NULL: not yet
+    char *settings;        // the group mqtt that the broker is connected by; owned; NULL: none
+    struct broker *broker; // owned; NULL: none is configured
+    GHashTable *told;      // payloads by their topics, as the broker has them; owned
+    GHashTable *so;        // topics that were told of, or were as before, since tell_all(); owned
+    GHashTable *moving;    // "CAMERA/REGION" of the regions in which something moves; owned
+    struct log_limit refusals;
+};
+
+// To the broker
+// ---------------------------------------------------------------------
+
+// Tells what is so, unless the broker has it. Takes over `topic`.
+static void tell(struct bridge *bridge, char *topic, const char *payload)
+{
+    g_hash_table_add(bridge->so, g_strdup(topic));
+    if (!broker_is_connected(bridge->broker) ||
+        g_strcmp0(g_hash_table_lookup(bridge->told, topic), payload) == 0) {
+        g_free(topic);
+        return;
+    }
+    broker_publish(bridge->broker, topic, payload, strlen(payload), 1, true);
+    g_hash_table_insert(bridge->told, topic, g_strdup(payload));
+}
+
+static void tell_below(struct bridge *bridge, const char *payload, const char *format, ...)
+    G_GNUC_PRINTF(3, 4);
+
+// The same below the topic of this edged.
+static void tell_below(struct bridge *bridge, const char *payload, const char *format, ...)
+{
+    g_autofree char *rest = NULL;
+    va_list list;
+
+    va_start(list, format);
+    rest = g_strdup_vprintf(format, list);
+    va_end(list);
+    tell(bridge, g_strconcat(bridge->topic, "/", rest, NULL), payload);
+}
+
+// Tells what happens, which a broker does not keep.
+static void tell_once(struct bridge *bridge, const char *level, const char *text)
+{
+    g_autofree char *topic = g_strconcat(bridge->topic, "/", level, NULL);
+
+    broker_publish(bridge->broker, topic, text, strlen(text), 0, false);
+}
+
+// The broker keeps nothing there any more.
+static void take_back(const struct bridge *bridge, const char *topic)
+{
+    broker_publish(bridge->broker, topic, "", 0, 1, true);
+}
+
+static struct edged_view view_of(const struct bridge *bridge)
+{
+    return (struct edged_view){.id = bridge->id,
+                               .topic = bridge->topic,
+                               .schema = bridge->schema,
+                               .config = bridge->config,
+                               .status = bridge->status};
+}
+
+// Discovery
+// ---------------------------------------------------------------------
+
+static char *discovery_topic(const struct bridge *bridge, const char *camera)
+{
+    return camera ? g_strdup_printf("%s/device/%s/%s/config", bridge->discovery, bridge->id, camera)
+                  : g_strdup_printf("%s/device/%s/config", bridge->discovery, bridge->id);
+}
+
+static GList *cameras_of(const struct bridge *bridge)
+{
+    JsonObject *cameras = get_object(bridge->config, "cameras");
+
+    return cameras ? json_object_get_members(cameras) : NULL;
+}
+
+static void tell_discovery(struct bridge *bridge)
+{
+    const struct edged_view edged = view_of(bridge);
+    g_autoptr(GList) cameras = cameras_of(bridge);
+    g_autofree char *own = discovery_of_edged(&edged);
+
+    if (!*bridge->discovery)
+        return;
+    tell(bridge, discovery_topic(bridge, NULL), own);
+    for (const GList *link = cameras; link; link = link->next) {
+        g_autofree char *text = discovery_of_camera(&edged, link->data);
+        char *topic = discovery_topic(bridge, link->data);
+        const char *before = g_hash_table_lookup(bridge->told, topic);
+        g_autofree char *marked = before ? discovery_with_removed(text, before) : NULL;
+
+        if (marked)
+            tell(bridge, g_strdup(topic), marked);
+        tell(bridge, topic, text);
+    }
+}
+
+// The camera of a topic of discovery, "" of edged's own; NULL: it is none. The caller g_free()s it.
+static char *camera_of_topic(const struct bridge *bridge, const char *topic)
+{
+    g_autofree char *prefix = g_strdup_printf("%s/device/%s/", bridge->discovery, bridge->id);
+    const char *rest = g_str_has_prefix(topic, prefix) ? topic + strlen(prefix) : "";
+    size_t end = strlen(rest) - MIN(strlen(rest), strlen("config"));
+
+    if (strcmp(rest + end, "config") != 0 || (end > 0 && rest[end - 1] != '/'))
+        return NULL;
+    return g_strndup(rest, end ? end - 1 : 0);
+}
+
+// The broker has kept a message of an earlier run: entities and cameras that are gone are removed.
+static void take_old_discovery(struct bridge *bridge, const char *topic, const char *old)
+{
+    g_autofree char *camera = camera_of_topic(bridge, topic);
+    const struct edged_view edged = view_of(bridge);
+
+    if (!camera || !*old)
+        return;
+    if (*camera && !settings_of(&edged, camera)) {
+        take_back(bridge, topic);
+        return;
+    }
+    g_autofree char *wanted =
+        *camera ? discovery_of_camera(&edged, camera) : discovery_of_edged(&edged);
+    g_autofree char *marked = discovery_with_removed(wanted, old);
+    if (marked) {
+        broker_publish(bridge->broker, topic, marked, strlen(marked), 1, true);
+        g_hash_table_remove(bridge->told, topic);
+        tell(bridge, g_strdup(topic), wanted);
+    }
+}
+
+// The broker keeps nothing of what is no more: of a camera, its picture included, or of a region.
+static void take_back_rest(struct bridge *bridge)
+{
+    g_autofree char *own = g_strconcat(bridge->topic, "/", NULL);
+    GHashTableIter each;
+    gpointer topic;
+
+    g_hash_table_iter_init(&each, bridge->told);
+    while (g_hash_table_iter_next(&each, &topic, NULL)) {
+        if (g_hash_table_contains(bridge->so, topic))
+            continue;
+        if (g_str_has_prefix(topic, own) && g_str_has_suffix(topic, "/available")) {
+            g_autofree char *camera = g_path_get_dirname(topic);
+            g_autofree char *picture = g_strconcat(camera, "/snapshot", NULL);
+
+            take_back(bridge, picture);
+        }
+        take_back(bridge, topic);
+        g_hash_table_iter_remove(&each);
+    }
+}
+
+// States
+// ---------------------------------------------------------------------
+
+static bool moves(const struct bridge *bridge, const char *camera)
+{
+    g_autofree char *prefix = g_strconcat(camera, "/", NULL);
+    GHashTableIter each;
+    gpointer place;
+    bool any = false;
+
+    g_hash_table_iter_init(&each, bridge->moving);
+    while (g_hash_table_iter_next(&each, &place, NULL))
+        any |= g_str_has_prefix(place, prefix);
+    return any;
+}
+
+static void note_motion(struct bridge *bridge, const char *camera, const char *region,
+                        bool is_moving)
+{
+    char *place = g_strdup_printf("%s/%s", camera, region);
+
+    tell_below(bridge, is_moving ? "ON" : "OFF", "%s/motion", place);
+    if (is_moving) {
+        g_hash_table_add(bridge->moving, place);
+    } else {
+        g_hash_table_remove(bridge->moving, place);
+        g_free(place);
+    }
+}
+
+// The camera's motion is that of any of its regions.
+static void tell_motion(struct bridge *bridge, const char *camera)
+{
+    tell_below(bridge, moves(bridge, camera) ? "ON" : "OFF", "%s/motion", camera);
+}
+
+struct camera_told {
+    struct bridge *bridge;
+    const char *name;
+};
+
+static void tell_setting(void *context, const struct setting *setting)
+{
+    const struct camera_told *camera = context;
+    g_autofree char *text = setting_text(setting->value);
+
+    tell_below(camera->bridge, text, "%s/%s", camera->name, setting->path);
+}
+
+static void tell_camera_state(struct bridge *bridge, JsonObject *camera)
+{
+    const char *name = get_string(camera, "name"), *state = get_string(camera, "state");
+    bool is_live = strcmp(state, "live") == 0;
+    g_autoptr(JsonBuilder) builder = json_builder_new();
+    g_autofree char *text = NULL;
+
+    json_builder_begin_object(builder);
+    json_add_string(builder, "state", state);
+    json_add_string(builder, "error", get_string(camera, "error"));
+    json_builder_end_object(builder);
+    text = json_built_text(builder, false);
+    tell_below(bridge, text, "%s/status", name);
+    tell_below(bridge, state, "%s/state", name);
+    tell_below(bridge, is_live ? "ON" : "OFF", "%s/live", name);
+    tell_below(bridge, is_live ? "online" : "offline", "%s/available", name);
+}
+
+static void tell_camera(struct bridge *bridge, JsonObject *camera)
+{
+    const struct edged_view edged = view_of(bridge);
+    struct camera_told told = {bridge, get_string(camera, "name")};
+    g_autoptr(GList) regions = get_list(camera, "regions");
+
+    for (const GList *link = regions; link; link = link->next) {
+        JsonObject *region = json_node_get_object(link->data);
+
+        note_motion(bridge, told.name, get_string(region, "name"), get_boolean(region, "moving"));
+    }
+    tell_motion(bridge, told.name);
+    settings_each(&edged, told.name, tell_setting, &told);
+    tell_camera_state(bridge, camera);
+}
+
+// Puts what edged says of a page in the place of what it said before.
+static int ask(struct bridge *bridge, const char *page, struct error *error, JsonObject **object)
+{
+    _cleanup_(cleanup_free) char *body = NULL;
+    JsonObject *told = NULL;
+    int r = client_get(bridge->client, page, error, &body);
+
+    r = r < 0 ? r : client_parse(body, error, &told);
+    if (r < 0)
+        return r;
+    g_clear_pointer(object, json_object_unref);
+    *object = told;
+    return 0;
+}
+
+// All that is so, as edged says now. Availability comes last, when the rest is right.
+static void tell_all(struct bridge *bridge)
+{
+    struct error error = {0};
+    bool has_problem = false;
+
+    if (!broker_is_connected(bridge->broker) || !bridge->config)
+        return;
+    if (ask(bridge, "/v1/status", &error, &bridge->status) < 0) {
+        tell_below(bridge, "offline", "available"); // the stream of events ends as well
+        return;
+    }
+    g_autoptr(GList) cameras = get_list(bridge->status, "cameras");
+    g_hash_table_remove_all(bridge->so);
+    tell_discovery(bridge);
+    g_hash_table_remove_all(bridge->moving);
+    for (const GList *link = cameras; link; link = link->next) {
+        JsonObject *camera = json_node_get_object(link->data);
+
+        tell_camera(bridge, camera);
+        has_problem |= strcmp(get_string(camera, "state"), "live") != 0;
+    }
+    tell_below(bridge, has_problem ? "ON" : "OFF", "problem");
+    tell_below(bridge, "online", "available");
+    take_back_rest(bridge);
+}
+
+static gboolean on_renewal(gpointer data);
+
+// Asks edged once for what several changes in a row have made.
+static void renew_soon(struct bridge *bridge)
+{
+    if (!bridge->renewal)
+        bridge->renewal = g_timeout_add(RENEWAL_MS, on_renewal, bridge);
+}
+
+// From the broker
+// ---------------------------------------------------------------------
+
+static void tell_error(struct bridge *bridge, const char *topic, const char *sentence)
+{
+    char left_out[LOG_LIMIT_SUFFIX_SIZE];
+    g_autoptr(JsonBuilder) builder = json_builder_new();
+    g_autofree char *text = NULL;
+
+    json_builder_begin_object(builder);
+    json_add_string(builder, "topic", topic);
+    json_add_string(builder, "error", sentence);
+    json_builder_end_object(builder);
+    text = json_built_text(builder, false);
+    if (log_limit_line(&bridge->refusals, clock_now_ns(), left_out))
+        log_notice("%.200s: refused: %s%s", topic, sentence, left_out);
+    tell_once(bridge, "error", text);
+}
+
+static int send_command(const struct bridge *bridge, const struct command *command,
+                        struct error *error)
+{
+    _cleanup_(cleanup_free) char *reply = NULL;
+
+    return command->is_patch
+               ? client_patch(bridge->client, command->page, command->json, error, &reply)
+               : client_post(bridge->client, command->page, command->json, error, &reply);
+}
+
+// A control of Home Assistant shows what it asked for until it hears how it is: it is told again.
+static void take_command(struct bridge *bridge, const char *topic, const char *rest,
+                         const char *payload, size_t size)
+{
+    const struct edged_view edged = view_of(bridge);
+    g_autofree char *state = g_strconcat(bridge->topic, "/", rest, NULL);
+    struct command command;
+    struct error error = {0};
+    int r = command_read(&edged, rest, payload, size, &error, &command);
+
+    r = r < 0 ? r : send_command(bridge, &command, &error);
+    command_finish(&command);
+    if (r < 0) {
+        tell_error(bridge, topic, error.text);
+        g_hash_table_remove(bridge->told, state);
+        renew_soon(bridge);
+    }
+}
+
+static void on_message(void *context, const char *topic, const char *payload, size_t size,
+                       bool is_retained)
+{
+    struct bridge *bridge = context;
+    g_autofree char *commands = g_strconcat(bridge->topic, "/set/", NULL);
+    g_autofree char *status = g_strconcat(bridge->discovery, "/status", NULL);
+
+    if (!bridge->status) // edged has not told yet
+        return;
+    if (g_str_has_prefix(topic, commands)) {
+        if (!is_retained) // it was meant for another moment
+            take_command(bridge, topic, topic + strlen(commands), payload, size);
+    } else if (strcmp(topic, status) == 0) {
+        if (strcmp(payload, "online") == 0) { // Home Assistant has just been started
+            g_hash_table_remove_all(bridge->told);
+            tell_all(bridge);
+        }
+    } else if (is_retained) {
+        take_old_discovery(bridge, topic, payload);
+    }
+}
+
+static void on_connected(void *context)
+{
+    struct bridge *bridge = context;
+    g_autofree char *commands = g_strconcat(bridge->topic, "/set/#", NULL);
+
+    g_hash_table_remove_all(bridge->told);
+    broker_subscribe(bridge->broker, commands);
+    if (*bridge->discovery) {
+        g_autofree char *own = g_strdup_printf("%s/device/%s/#", bridge->discovery, bridge->id);
+        g_autofree char *status = g_strconcat(bridge->discovery, "/status", NULL);
+
+        broker_subscribe(bridge->broker, own); // before they are told anew
+        broker_subscribe(bridge->broker, status);
+    }
+    tell_all(bridge);
+}
+
+static void connect_broker(struct bridge *bridge, JsonObject *group)
+{
+    const char *host = get_string(group, "broker");
+    const struct broker_handler handler = {on_connected, on_message, bridge};
+    g_autofree char *client_id = g_strconcat("edged-", bridge->id, NULL);
+    g_autofree char *will = NULL;
+    int port = (int)get_number(group, "port");
+    bool tls = get_boolean(group, "tls");
+
+    bridge->topic = g_strconcat(get_string(group, "topic"), "/", bridge->id, NULL);
+    bridge->discovery = g_strdup(get_string(group, "discovery"));
+    if (!*host) {
+        log_notice("no broker is configured (mqtt.broker), waiting for one");
+        return;
+    }
+    will = g_strconcat(bridge->topic, "/available", NULL);
+    const struct broker_settings settings = {.host = host,
+                                             .port = port  ? port
+                                                     : tls ? 8883
+                                                           : 1883,
+                                             .tls = tls,
+                                             .ca = get_string(group, "ca"),
+                                             .user = get_string(group, "user"),
+                                             .password_file = get_string(group, "password_file"),
+                                             .client_id = client_id,
+                                             .will_topic = will};
+    bridge->broker = broker_new(&settings, &handler);
+}
+
+static void disconnect_broker(struct bridge *bridge)
+{
+    if (bridge->topic)
+        tell_below(bridge, "offline", "available");
+    broker_free(TAKE(bridge->broker));
+    g_clear_pointer(&bridge->topic, g_free);
+    g_clear_pointer(&bridge->discovery, g_free);
+    g_hash_table_remove_all(bridge->told);
+}
+
+// Connects as the configuration says, unless that is as before.
+static void configure(struct bridge *bridge)
+{
+    JsonObject *group = get_object(bridge->config, "mqtt");
+    JsonNode *node = group ? json_object_get_member(bridge->config, "mqtt") : NULL;
+    g_autofree char *settings = node ? json_text(node, false) : g_strdup("");
+
+    if (g_strcmp0(settings, bridge->settings) == 0)
+        return;
+    disconnect_broker(bridge);
+    g_free(bridge->settings);
+    bridge->settings = TAKE(settings);
+    if (group)
+        connect_broker(bridge, group);
+    else
+        log_warning("edged knows no group mqtt: are both of one version?");
+}
+
+// From edged
+// ---------------------------------------------------------------------
+
+// Asks for the settings, and tells the broker what has changed.
+static int refresh(struct bridge *bridge, struct error *error)
+{
+    int r = bridge->schema ? 0 : ask(bridge, "/v1/config/schema", error, &bridge->schema);
+
+    r = r < 0 ? r : ask(bridge, "/v1/config", error, &bridge->config);
+    if (r < 0)
+        return r;
+    configure(bridge);
+    tell_all(bridge);
+    return 0;
+}
+
+static void send_snapshot(struct bridge *bridge, const char *camera)
+{
+    g_autofree char *page = g_strdup_printf("/snapshot.jpg?camera=%s", camera);
+    g_autofree char *topic = g_strdup_printf("%s/%s/snapshot", bridge->topic, camera);
+    _cleanup_(cleanup_free) char *jpeg = NULL;
+    struct error error = {0};
+    size_t size;
+
+    if (broker_unconfirmed(bridge->broker) > UNCONFIRMED_MAX)
+        return;
+    if (client_get_bytes(bridge->client, page, &error, &jpeg, &size) == 0)
+        broker_publish(bridge->broker, topic, jpeg, size, 0, true);
+    else
+        log_debug("%s: no picture of the motion: %s", camera, error.text);
+}
+
+// An event entity of Home Assistant takes its type from the member event_type.
+static void tell_event(struct bridge *bridge, JsonObject *event, const char *level)
+{
+    g_autoptr(JsonNode) root = json_node_init_object(json_node_alloc(), event);
+    g_autofree char *text = NULL;
+
+    json_object_set_string_member(event, "event_type", get_string(event, "event"));
+    text = json_text(root, false);
+    tell_once(bridge, level, text);
+}
+
+static bool is_news(JsonObject *event)
+{
+    JsonNode *time = json_object_get_member(event, "time_ns");
+
+    return time && g_get_real_time() * NS_PER_US - json_node_get_int(time) < NEWS_NS;
+}
+
+// Motion of long ago may be over: only how it is now is told of it.
+static void take_motion(struct bridge *bridge, JsonObject *event)
+{
+    const char *camera = get_string(event, "camera"), *region = get_string(event, "region");
+    bool has_begun = strcmp(get_string(event, "event"), "motion_started") == 0;
+    g_autofree char *of_camera = g_strdup_printf("%s/event", camera);
+    g_autofree char *of_region = g_strdup_printf("%s/%s/event", camera, region);
+
+    if (!is_news(event)) {
+        renew_soon(bridge);
+        return;
+    }
+    note_motion(bridge, camera, region, has_begun);
+    tell_motion(bridge, camera);
+    tell_event(bridge, event, of_camera);
+    tell_event(bridge, event, of_region);
+    if (has_begun)
+        send_snapshot(bridge, camera);
+}
+
+static void take_event(struct bridge *bridge, JsonObject *event)
+{
+    const char *name = get_string(event, "event");
+
+    if (strcmp(name, "settings_changed") == 0 || strcmp(name, "camera_state") == 0) {
+        renew_soon(bridge);
+    } else if (!broker_is_connected(bridge->broker)) {
+        return; // all is told once it is
+    } else if (strcmp(name, "clip_ended") == 0) {
+        g_autofree char *level = g_strdup_printf("%s/event", get_string(event, "camera"));
+
+        tell_event(bridge, event, level);
+    } else if (g_str_has_prefix(name, "motion_")) {
+        take_motion(bridge, event);
+    }
+}
+
+static int on_event(void *context, const char *json)
+{
+    struct bridge *bridge = context;
+    g_autoptr(JsonObject) event = NULL;
+    struct error error = {0};
+
+    int r = client_parse(json, &error, &event);
+
+    if (r < 0) {
+        log_debug("%s", error.text);
+        return r;
+    }
+    take_event(bridge, event);
+    return 0;
+}
+
+static gboolean on_retry(gpointer data);
+
+static void try_later(struct bridge *bridge, const char *why)
+{
+    if (!bridge->is_lost_told)
+        log_warning("%s, trying again until it is back", why);
+    bridge->is_lost_told = true;
+    g_clear_handle_id(&bridge->renewal, g_source_remove);
+    bridge->retry = g_timeout_add(bridge->retry_ms, on_retry, bridge);
+    bridge->retry_ms = MIN(2 * bridge->retry_ms, RETRY_MAX_MS);
+    if (bridge->topic)
+        tell_below(bridge, "offline", "available");
+}
+
+static gboolean on_renewal(gpointer data)
+{
+    struct bridge *bridge = data;
+    struct error error = {0};
+
+    bridge->renewal = 0;
+    if (refresh(bridge, &error) < 0) {
+        event_stream_disconnect(&bridge->stream);
+        try_later(bridge, error.text);
+    }
+    return G_SOURCE_REMOVE;
+}
+
+static void on_lost(void *context, int result, const char *how)
+{
+    (void)result;
+    try_later(context, how);
+}
+
+// First the events, so that none comes between what edged says of itself and the next one.
+static gboolean on_retry(gpointer data)
+{
+    struct bridge *bridge = data;
+    struct error error = {0};
+    int r = event_stream_connect(&bridge->stream, &error);
+
+    bridge->retry = 0;
+    if (r == 0) {
+        g_clear_pointer(&bridge->schema, json_object_unref); // it may be another edged
+        r = refresh(bridge, &error);
+        if (r < 0)
+            event_stream_disconnect(&bridge->stream);
+    }
+    if (r < 0) {
+        try_later(bridge, error.text);
+    } else {
+        if (bridge->is_lost_told)
+            log_notice("edged is there");
+        bridge->is_lost_told = false;
+        bridge->retry_ms = RETRY_MS;
+    }
+    return G_SOURCE_REMOVE;
+}
+
+struct bridge *bridge_new(const struct client *client)
+{
+    struct bridge *bridge = g_new0(struct bridge, 1);
+    const struct event_stream_handler handler = {on_event, on_lost, bridge};
+
+    bridge->client = client;
+    bridge->id = identity_make();
+    bridge->retry_ms = RETRY_MS;
+    bridge->told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    bridge->so = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    bridge->moving = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    event_stream_init(&bridge->stream, client, "/v1/events", &handler);
+    bridge->retry = g_timeout_add(0, on_retry, bridge);
+    return bridge;
+}
+
+void bridge_free(struct bridge *bridge)
+{
+    if (!bridge)
+        return;
+    g_clear_handle_id(&bridge->retry, g_source_remove);
+    g_clear_handle_id(&bridge->renewal, g_source_remove);
+    event_stream_finish(&bridge->stream);
+    disconnect_broker(bridge);
+    g_clear_pointer(&bridge->schema, json_object_unref);
+    g_clear_pointer(&bridge->config, json_object_unref);
+    g_clear_pointer(&bridge->status, json_object_unref);
+    g_hash_table_unref(bridge->told);
+    g_hash_table_unref(bridge->so);
+    g_hash_table_unref(bridge->moving);
+    g_free(bridge->settings);
+    g_free(bridge->id);
+    g_free(bridge);
+}

@@ -1,0 +1,80 @@
+"""What the page answers to a person: at the place that was touched, and nothing that is lost."""
+
+import subprocess
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+import browser
+import daemon
+from ports import free_port
+from test_http import write_users
+
+WIDTH = '[data-key="cameras.front.width"]'
+CAMERAS = [daemon.camera(views=[{"name": "plain", "view": "camera"}], width=320, height=240, fps=3)]
+
+
+def open_page(driver, server, query=""):
+    link = subprocess.run([daemon.EDGECTL, "page", "--socket", server.socket], check=True, capture_output=True,
+                          text=True).stdout.split()[-1]
+    driver.get(link)
+    driver.get(f"{server.status()['http']}/{query}#front/plain")
+    browser.run(driver, browser.READER)
+    browser.wait(driver, "edged.state.pictures.get('front/plain')?.drawnMs && document.querySelector('#tab .field')", explain="the page")
+
+
+def write(field, text):
+    field.send_keys(Keys.CONTROL + "a")
+    field.send_keys(text + Keys.TAB)
+
+
+@pytest.mark.parametrize("size", [(1280, 900), (390, 844)])
+def test_a_refused_value_stays_in_its_field_with_the_reason(server, driver, size):
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                           {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size[0] < 500})
+    open_page(driver, server)
+    browser.run(driver, "document.getElementById('tab-camera').click()")
+    field = driver.find_element(By.CSS_SELECTOR, f"{WIDTH} input")
+    browser.run(driver, f"""document.querySelector('{WIDTH}').scrollIntoView({{block: "center"}})""")
+    write(field, "7")
+    reason = browser.wait(driver, f"document.querySelector('{WIDTH} .fault')?.textContent", explain="the reason")
+    assert "width" in reason and "allowed" in reason
+    assert field.get_attribute("value") == "7"
+    assert browser.run(driver, f"""return [...document.querySelectorAll('{WIDTH} .fault, .actions p')].every(each => {{
+        const {{top, bottom}} = each.getBoundingClientRect(); return top >= 0 && bottom <= innerHeight; }})""")
+    write(field, "320")
+    browser.wait(driver, f"!document.querySelector('{WIDTH} .fault')", explain="no reason any more")
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_jpegs_are_counted_as_often_as_the_camera_makes_them(server, driver):
+    open_page(driver, server, "?way=jpeg")
+    fps = browser.run(driver, """await new Promise(resolve => setTimeout(resolve, 1500)); const counted = [];
+        for (let i = 0; i < 5; i++) { await new Promise(resolve => setTimeout(resolve, 1000));
+            counted.push(edged.state.numbers.get("front/plain").fps); }
+        return counted.reduce((sum, one) => sum + one) / counted.length""")
+    assert 0 < fps < 5
+
+
+def test_the_name_of_a_saved_picture_has_its_time(server, driver):
+    open_page(driver, server)
+    name = browser.run(driver, """const click = HTMLAnchorElement.prototype.click; let name;
+        HTMLAnchorElement.prototype.click = function () { name = this.download; };
+        document.getElementById("snapshot").click(); HTMLAnchorElement.prototype.click = click; return name""")
+    assert browser.run(driver, r"return /^front-plain-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.jpg$/.test(given[0])", name), name
+
+
+def test_escape_does_not_leave_a_page_without_a_login(driver, tmp_path):
+    write_users(tmp_path / "rtsp.users", otto="operator")
+    server = daemon.Daemon(tmp_path, [daemon.camera()], STATE_DIRECTORY=tmp_path,
+                           settings={"http": {"port": free_port()}, "rtsp": {"users": str(tmp_path / "rtsp.users")}})
+    try:
+        server.start()
+        driver.get(server.status()["http"])
+        browser.wait(driver, "document.getElementById('login').open", explain="the login")
+        driver.find_element(By.CSS_SELECTOR, "#login input").send_keys("otto", Keys.ESCAPE)
+        assert browser.run(driver, "await new Promise(resolve => setTimeout(resolve, 300)); return document.getElementById('login').open")
+    finally:
+        driver.get("about:blank")
+        server.kill()

@@ -1,0 +1,125 @@
+"""What the page shows is what edged has: settings that others change, motion that was missed, a restart."""
+
+import json
+import subprocess
+import time
+
+import pytest
+
+import browser
+import daemon
+
+REGION = {"name": "door", "polygon": [[0.1, 0.4], [0.4, 0.4], [0.4, 0.8]], "erode": 0, "start": 0.5, "cooldown_s": 0.2}
+BITRATE = '[data-key="cameras.front.views.plain.bitrate_kbps"]'
+CAMERAS = [daemon.camera(views=[{"name": "plain", "view": "camera"}], width=320, height=240, regions=[REGION])]
+
+
+@pytest.fixture
+def page(server, driver):
+    """The page with the rights to change something."""
+    link = subprocess.run([daemon.EDGECTL, "page", "--socket", server.socket], check=True, capture_output=True,
+                          text=True).stdout.split()[-1]
+    driver.get(link)
+    browser.run(driver, browser.READER)
+    browser.wait(driver, "edged.state.pictures.get('front/plain')?.drawnMs && document.querySelector('#tab .field')", explain="the page")
+    return driver
+
+
+def edgectl_set(server, *settings):
+    subprocess.run([daemon.EDGECTL, "set", "--socket", server.socket, *settings], check=True, capture_output=True)
+
+
+def show(driver, tab):
+    browser.run(driver, f"document.getElementById('tab-{tab}').click()")
+
+
+@pytest.mark.parametrize("way", ["webcodecs", "mse"])
+def test_a_form_shows_what_others_set(server, page, way):
+    page.get(f"{server.status()['http']}/?way={way}#front/plain")
+    browser.run(page, browser.READER)
+    browser.wait(page, f"document.querySelector('{BITRATE} input')", explain="the form")
+    other = 1234 if way == "mse" else 2345
+    edgectl_set(server, f"cameras.front.views.plain.bitrate_kbps={other}")
+    browser.wait(page, f"document.querySelector('{BITRATE} input').value === '{other}'", explain="the other bit rate")
+
+
+def test_what_is_typed_stays_while_others_set(server, page):
+    show(page, "camera")
+    browser.run(page, """const field = document.querySelector('[data-key="cameras.front.width"] input'); field.focus(); field.value = 77""")
+    edgectl_set(server, "cameras.front.views.plain.bitrate_kbps=1500")
+    browser.run(page, "await new Promise(resolve => setTimeout(resolve, 1500))")
+    assert browser.run(page, """return document.querySelector('[data-key="cameras.front.width"] input').value""") == "77"
+    browser.run(page, "document.activeElement.value = document.activeElement.defaultValue; document.activeElement.blur()")
+    browser.wait(page, "edged.state.config.cameras.front.views.plain.bitrate_kbps === 1500", explain="the other bit rate")
+
+
+def test_the_one_switch_of_motion_events_shows_what_others_set(server, page):
+    show(page, "camera")
+    assert browser.run(page, """return document.querySelectorAll('[data-key$=".armed"]').length""") == 0
+    for armed in (False, True):
+        edgectl_set(server, f"cameras.front.armed={json.dumps(armed)}")
+        browser.wait(page, f"document.getElementById('armed').checked === {json.dumps(armed)}", explain="the switch")
+
+
+def test_a_view_of_a_reloaded_file_gets_a_tile(server, page):
+    front, = server.cameras
+    server.reload([{**front, "views": [*front["views"], {"name": "fresh", "view": "gray", "governor": "off"}]}])
+    browser.wait(page, "document.querySelector('[data-path=\"front/fresh\"]')", explain="the tile of the new view")
+    server.reload([front])
+    browser.wait(page, "!document.querySelector('[data-path=\"front/fresh\"]')", explain="no tile of it")
+
+
+def motion(server):
+    """How many events have begun."""
+    return daemon.wait_for(lambda: server.camera()["regions"])[0]["events"]
+
+
+def move_again(server):
+    """A camera process that gets two settings at once takes the second alone, and the event goes on."""
+    begun = motion(server)
+
+    def look():
+        for armed in ("false", "true"):
+            edgectl_set(server, f"cameras.front.armed={armed}")
+            time.sleep(0.5)
+        return motion(server) > begun
+
+    daemon.wait_for(look)
+
+
+def test_events_before_the_page_and_while_it_was_hidden_are_listed(server, page):
+    daemon.wait_for(lambda: motion(server) >= 1)
+    show(page, "events")
+    browser.wait(page, "edged.state.events.length >= 1", explain="the events before")
+    first = page.current_window_handle
+    page.switch_to.new_window("tab")
+    for _ in range(3):
+        move_again(server)
+    all_events = motion(server)
+    edgectl_set(server, "cameras.front.armed=false")
+    page.close()
+    page.switch_to.window(first)
+    browser.wait(page, f"edged.state.events.length >= {all_events} && edged.state.events.every(each => each.endedMs) &&"
+                       "!document.getElementById('tab').textContent.includes('moves')", explain="all events, and each one's end")
+    edgectl_set(server, "cameras.front.armed=true")
+
+
+def test_motion_under_way_when_edged_is_killed_ends(server, page):
+    show(page, "events")
+    browser.wait(page, "edged.state.events[0] && !edged.state.events[0].endedMs", explain="motion")
+    server.reload([{**server.cameras[0], "armed": False}])
+    edgectl_set(server, "cameras.front.armed=true")
+    browser.wait(page, "edged.state.events[0] && !edged.state.events[0].endedMs", explain="motion")
+    server.process.kill()
+    server.process.wait()
+    server.start()
+    assert not server.camera().get("armed")
+    browser.wait(page, "edged.state.events.every(each => each.endedMs)", explain="its end")
+
+
+def test_rights_that_a_restart_has_ended_are_not_shown(server, page):
+    assert browser.run(page, f"return document.querySelector('{BITRATE} input').disabled") is False
+    server.stop()
+    server.start()
+    browser.wait(page, "document.getElementById('user').textContent === 'may watch' && !document.querySelector('#tab .field')",
+                 explain="the rights of who only watches")

@@ -1,0 +1,8 @@
+import pathlib
+import sys
+
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS / "e2e")]
+
+from fixtures import edged  # noqa: E402, F401
+from tidy import pytest_runtest_makereport, tmp_path  # noqa: E402, F401

@@ -1,0 +1,75 @@
+"""edged in a real Home Assistant: found by itself, controlled, and after each end was killed, frozen or emptied.
+
+The states are Home Assistant's own. `make check-connect` installs it; it is no part of the other suites.
+"""
+
+import os
+import signal
+
+import daemon
+import mqtt
+from home_assistant import HomeAssistant
+
+FAKE_CAMERA = daemon.BUILD / "tests/fakes/camera/fake_camera"
+REGIONS = [{"name": "door"}, {"name": "yard"}]
+CONNECTED, MOTION, YARD = (f"binary_sensor.front_{name}" for name in ("connected", "motion_door", "motion_yard"))
+
+
+def test_home_assistant_finds_controls_and_keeps_a_camera(edged, tmp_path):
+    broker = mqtt.Broker(tmp_path / "broker").start()
+    server = edged([daemon.camera(regions=REGIONS)], settings={"mqtt": {"broker": "127.0.0.1", "port": broker.port}},
+                   EDGED_CAMERA_PROGRAM=FAKE_CAMERA, FAKE_CAMERA="motion", STATE_DIRECTORY=tmp_path)
+    server.wait_camera("front", lambda c: c["state"] == "live" and len(c["regions"]) == 2)
+    bridge, home = mqtt.bridge(server), HomeAssistant(tmp_path / "home")
+    try:
+        home.start()
+        home.onboard()
+        home.add("mqtt", {"broker": "127.0.0.1", "port": broker.port})
+        # Found, with every entity that is shown by default, and without a complaint.
+        for entity, state in ((CONNECTED, "on"), (MOTION, "off"), (YARD, "off"), ("switch.front_armed", "on"),
+                              ("sensor.front_state", "live"), ("number.front_edges_gain", "1.0"),
+                              ("select.front_edges_operator", "sobel"), ("select.front_record_mode", "off"),
+                              ("button.front_record_30_s", "unknown"), ("event.front_event", "unknown"),
+                              ("binary_sensor.edged_jetson_3f2a_problem", "off")):
+            home.wait_state(entity, state)
+        assert "homeassistant.components.mqtt" not in home.log()
+        # Motion, and settings both ways.
+        os.kill(server.camera()["process"]["pid"], signal.SIGUSR1)
+        home.wait_state(MOTION, "on")
+        home.call("number.set_value", "number.front_edges_gain", value=3.3)
+        home.wait_state("number.front_edges_gain", "3.3")
+        home.call("select.select_option", "select.front_edges_operator", option="scharr")
+        home.wait_state("select.front_edges_operator", "scharr")
+        # Each end, killed, frozen and emptied.
+        bridge.end(signal.SIGKILL)
+        home.wait_state(CONNECTED, "unavailable")
+        bridge = mqtt.bridge(server)
+        home.wait_state(CONNECTED, "on")
+        bridge.send(signal.SIGSTOP)
+        home.wait_state(CONNECTED, "unavailable")
+        bridge.send(signal.SIGCONT)
+        home.wait_state(CONNECTED, "on")
+        broker.stop()
+        broker.forget()
+        broker.start()
+        home.wait_state(MOTION, "on")
+        broker.process.send(signal.SIGSTOP)
+        bridge.wait("it does not answer")
+        broker.process.send(signal.SIGCONT)
+        home.wait_state(MOTION, "on")
+        home.stop()
+        home.start()
+        home.wait_state(MOTION, "on")
+        server.stop()
+        home.wait_state(CONNECTED, "unavailable")
+        server.start()
+        home.wait_state(CONNECTED, "on")
+        home.wait_state("number.front_edges_gain", "3.3")  # it was kept
+        # A region that is gone takes its entities with it.
+        server.reload([daemon.camera(regions=REGIONS[:1])])
+        home.wait_state(YARD, None)
+        home.wait_state(MOTION, "off")
+    finally:
+        home.stop()
+        bridge.end()
+        broker.stop()
