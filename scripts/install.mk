@@ -10,6 +10,7 @@ CONF = $(DEST)$(sysconfdir)/edged/edged.conf
 UNITS := $(notdir $(wildcard systemd/*.service systemd/*.socket))
 # In the folders they are in here, so that their links lead to one another there as well.
 DOCUMENTS := LICENSE README.md kernels/events/README.md $(wildcard */README.md) \
+             config/fleet/README.md $(wildcard config/fleet/*/*) \
              $(addprefix tests/data/,README.md street-views.jpg page.jpg direction-hues.png)
 # All but edged.conf, which is the user's.
 INSTALLED = $(addprefix $(bindir)/,edged edgectl) $(addprefix $(libexecdir)/,edged-camera edged-recorder edged-mqtt) $(addprefix $(unitdir)/,$(UNITS)) \

@@ -10,7 +10,7 @@ import pytest
 import daemon
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = sorted([ROOT / "README.md", *ROOT.glob("*/README.md")])
+PAGES = sorted([ROOT / "README.md", *ROOT.glob("*/README.md"), ROOT / "config/fleet/README.md"])
 CONFIGURATIONS = [
     (page, block)
     for page in PAGES
