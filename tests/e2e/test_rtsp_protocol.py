@@ -212,6 +212,8 @@ REFUSALS = [
     ("DESCRIBE", "/front/nothing", {}, 404),
     ("DESCRIBE", "/", {}, 404),
     ("SETUP", "/front/nothing/stream=0", {"Transport": "RTP/AVP/TCP;interleaved=0-1"}, 404),
+    ("SETUP", "/front/edges/stream=1", {"Transport": "RTP/AVP/TCP;interleaved=0-1"}, 404),
+    ("DESCRIBE", "/front/edges/stream=1", {}, 404),
     ("SETUP", "/front/edges", {"Transport": "RTP/AVP;multicast"}, 461),
     ("SETUP", "/front/edges", {"Transport": "RTP/SAVP;unicast;client_port=4000-4001"}, 461),
     ("SETUP", "/front/edges", {"Transport": "RTP/AVP/TCP;interleaved=300-301"}, 461),
@@ -249,6 +251,7 @@ def test_refusals_of_a_session(url):
         session = rtsp_client.set_up(connection, url)
         assert session.ask("PLAY", headers={"Range": "smpte=0:10:00-"}).status == 457
         assert session.ask("PLAY", url + "-not").status == 404
+        assert session.ask("PLAY", url + "/stream=1").status == 404
         for part in (session.id[:-3], ""):
             assert connection.ask("PAUSE", url, {"Session": part}).status == 454
         session.play()

@@ -6,8 +6,7 @@
 // sends, but for a record separator (0x1e) and the byte behind it, which are what happens next; see
 // happen(). Time stands still meanwhile, nothing is random, and what goes out by UDP goes nowhere.
 //
-// Parsers: daemon/front/rtsp/connection.c daemon/front/rtsp/description.c
-// Parsers: daemon/front/rtsp/methods.c daemon/front/rtsp/session.c
+// Parsers: daemon/front/rtsp/connection.c daemon/front/rtsp/methods.c daemon/front/rtsp/session.c
 // Parsers: daemon/front/rtsp/transport_interleaved.c daemon/front/rtsp/wire.c
 #include "tests/fuzz/fuzz_rtsp_client.h"
 #include "tests/fuzz/fuzz_system_calls.h"
@@ -46,7 +45,7 @@ static void check_connection(const struct connection *connection)
         fuzz_claim(connection->login.allowed || connection->sessions->len == 0);
         fuzz_claim(connection->login.allowed || !connection->wait);
         for (unsigned i = 0; i < connection->sessions->len; i++)
-            fuzz_claim(session_stream(connection->sessions->pdata[i]) != bed.mounts[1].stream);
+            fuzz_claim(!session_is_of(connection->sessions->pdata[i], &bed.mounts[1]));
     }
 }
 
@@ -213,7 +212,7 @@ static void receive_datagram(const uint8_t *bytes, size_t size)
 {
     for (guint i = 0; client_is_here(bed.talker) && i < bed.talker->connection->sessions->len;
          i++) {
-        session_take_rtcp(g_ptr_array_index(bed.talker->connection->sessions, i), bytes, size);
+        session_take_rtcp(g_ptr_array_index(bed.talker->connection->sessions, i), 0, bytes, size);
     }
 }
 

@@ -12,6 +12,11 @@ static void free_mount(gpointer data)
     g_free(mount);
 }
 
+struct stream *mount_track(const struct mount *mount, unsigned number)
+{
+    return number == 0 ? mount->stream : NULL;
+}
+
 GHashTable *mounts_new(void)
 {
     return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_mount);

@@ -7,11 +7,14 @@
 
 #include <glib.h>
 
-// The stream at a path.
+// What is at a path: tracks that are watched together. Now there is one, the view.
 struct mount {
     struct stream *stream; // a reference
     enum config_role role; // the least that may watch
 };
+
+// The stream of a track, from 0 on, borrowed. NULL: there are no more tracks.
+struct stream *mount_track(const struct mount *mount, unsigned number);
 
 // An empty table, by path; the caller g_hash_table_unref()s it.
 GHashTable *mounts_new(void);

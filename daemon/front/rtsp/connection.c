@@ -2,7 +2,6 @@
 
 #include "daemon/common/log.h"
 #include "daemon/common/peer.h"
-#include "daemon/front/rtsp/description.h"
 #include "daemon/front/rtsp/message.h"
 #include "daemon/front/rtsp/methods.h"
 #include "daemon/front/rtsp/session.h"
@@ -90,15 +89,16 @@ static void leave(struct connection *connection)
     }
 }
 
-static struct session *find_channel(const struct connection *connection, int channel)
+// Takes RTCP that came on a channel, which may be none of a session's.
+static void take_rtcp(struct connection *connection, int channel, const uint8_t *bytes, size_t size)
 {
     for (guint i = 0; i < connection->sessions->len; i++) {
         struct session *session = g_ptr_array_index(connection->sessions, i);
+        int track = session_find_channel(session, channel);
 
-        if (session_uses_channel(session, channel))
-            return session;
+        if (track >= 0)
+            session_take_rtcp(session, (unsigned)track, bytes, size);
     }
-    return NULL;
 }
 
 // Takes an interleaved packet at the beginning of `bytes`. Returns how many bytes that took; 0: the
@@ -114,9 +114,7 @@ static size_t take_frame(struct connection *connection, const uint8_t *bytes, si
     }
     if (size - FRAME_SIZE < length)
         return 0;
-    struct session *session = find_channel(connection, bytes[1]);
-    if (session)
-        session_take_rtcp(session, bytes + FRAME_SIZE, length);
+    take_rtcp(connection, bytes[1], bytes + FRAME_SIZE, length);
     return FRAME_SIZE + length;
 }
 
@@ -368,7 +366,7 @@ void connection_free(struct connection *connection)
         return;
     connection->ended = true; // so that nothing that ends with it asks for it to be freed
     wire_on_blocked(connection->wire, NULL, NULL);
-    description_drop(connection);
+    methods_forget(connection);
     g_ptr_array_unref(connection->sessions);
     leave_queue(connection);
     rtsp_service_release(connection->service, connection->address);
@@ -401,7 +399,7 @@ static bool tick_sessions(struct connection *connection, int64_t now_ns, int64_t
         int r = session_tick(session, now_ns);
 
         used |= session_has_played(session);
-        *due_ns = MIN(*due_ns, rtp_sender_stalled_ns(session_sender(session)));
+        *due_ns = MIN(*due_ns, session_stalled_ns(session));
         if (r == -EPIPE)
             rtsp_service_end(connection);
         else if (r < 0)
@@ -439,15 +437,16 @@ void connection_recheck(struct connection *connection)
 
     for (guint i = 0; i < connection->sessions->len && !connection->ended; i++) {
         const struct session *session = g_ptr_array_index(connection->sessions, i);
-        const struct stream *stream = session_stream(session);
-        const struct mount *mount = mounts_find(connection->service->mounts, stream_path(stream));
+        const char *path = session_path(session);
+        const struct mount *mount = mounts_find(connection->service->mounts, path);
 
-        if (!mount || mount->stream != stream) { // the view is gone, or goes on as another stream
+        if (!mount ||
+            !session_is_of(session, mount)) { // the view is gone, or goes on as another stream
             rtsp_service_end(connection);
         } else if (!may_watch(connection, session, mount)) {
             if (rtsp_service_logs(connection->service, connection->address, suffix)) {
-                log_info("%s: %s may not watch any more, hanging up%s", stream_path(stream),
-                         connection->peer_name, suffix);
+                log_info("%s: %s may not watch any more, hanging up%s", path, connection->peer_name,
+                         suffix);
             }
             rtsp_service_end(connection);
         }

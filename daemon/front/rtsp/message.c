@@ -289,8 +289,7 @@ static size_t cut_slashes(const char *text, size_t length)
 
 int rtsp_target_read(const char *url, struct rtsp_target *ret_target)
 {
-    const char control[] = "/" RTSP_MEDIA_CONTROL;
-    const size_t control_length = sizeof control - 1;
+    const size_t control_length = strlen("/stream=0");
     struct rtsp_target target = {.path = ""};
 
     if (strcmp(url, "*") == 0) {
@@ -301,8 +300,9 @@ int rtsp_target_read(const char *url, struct rtsp_target *ret_target)
     if (!path || strchr(url, '#')) // no request has a fragment
         return -EINVAL;
     size_t length = cut_slashes(path, strcspn(path, "?"));
-    while (length >= control_length &&
-           strncmp(path + length - control_length, control, control_length) == 0) {
+    while (length >= control_length && g_ascii_isdigit(path[length - 1]) &&
+           strncmp(path + length - control_length, "/stream=", control_length - 1) == 0) {
+        target.track = (unsigned)(path[length - 1] - '0');
         length = cut_slashes(path, length - control_length);
     }
     if (length >= sizeof target.path || (size_t)(path - url) + length >= sizeof target.base)

@@ -84,15 +84,16 @@ GString *rtsp_reply_new(enum rtsp_status status, int64_t sequence);
 // Adds the body, or the empty line alone (NULL).
 void rtsp_reply_end(GString *reply, const char *content_type, const char *body);
 
-// The control attribute of the one media that a presentation has.
-#define RTSP_MEDIA_CONTROL "stream=0"
+// The control attribute of a track of a presentation; the number has one digit.
+#define RTSP_TRACK_CONTROL "stream=%u"
 
-// The presentation that the URL of a request names. "rtsp://host:8554/front/edges/stream=0?what" is
-// the media of the presentation "/front/edges", and means the same as the presentation, which has
-// no other media. Where a client has appended the name of the media twice, it counts once.
+// The presentation that the URL of a request names, and the track of it.
+// "rtsp://host:8554/front/edges/stream=0?what" is track 0 of the presentation "/front/edges". Where
+// a client has appended the name of a track twice, it counts once.
 struct rtsp_target {
     char base[256]; // the URL of the presentation as the client wrote it, without its query
     char path[128]; // of the presentation, "/front/edges"; "": the URL is "*", for the server
+    unsigned track; // 0 as well where the URL names none
 };
 
 // Trailing slashes and queries are ignored; so is the host, because the server may have many names.

@@ -1,21 +1,34 @@
-// RFC 2326, section 10. A presentation has one media, so the URL of the presentation and that of
-// the media mean the same.
+// RFC 2326, section 10. The tracks of a session are controlled together, so the URL of a
+// presentation and those of its tracks mean the same but in SETUP.
 
 #include "daemon/front/rtsp/methods.h"
 
-#include "daemon/front/rtsp/description.h"
+#include "daemon/common/log.h"
 #include "daemon/front/rtsp/session.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+// So that the answer to DESCRIBE comes within a second, the way through the network included.
+#define FIRST_PICTURE_MS 700
+
+// A DESCRIBE that came before the first picture.
+struct description_wait {
+    struct connection *connection;
+    struct stream *stream; // that has to be described next; the reader holds the reference
+    struct stream_reader reader;
+    guint timer; // GLib source id
+    int64_t sequence;
+    struct rtsp_target target;
+};
+
 // The request being answered.
 struct call {
     struct connection *connection;
     const struct rtsp_request *request;
     struct rtsp_target target;
-    const struct mount *mount; // of the target; NULL: there is none
+    const struct mount *mount; // of the target; NULL: there is none, or it has no such track
     struct session *session;   // the one that the request names; NULL: none
 };
 
@@ -98,16 +111,164 @@ static bool is_acceptable(const struct rtsp_request *request)
     return found;
 }
 
+// Seconds since 1970, at the first call: a number that no other start of the server has, and that
+// is the same for one session however often it is described (RFC 4566, section 5.2).
+static long long session_number(void)
+{
+    static time_t number;
+
+    number = number ? number : time(NULL);
+    return number;
+}
+
+static void append_track(GString *text, const struct stream *stream, unsigned number)
+{
+    const struct payloader_ops *payloader = stream_payloader(stream);
+    unsigned type = payloader->payload_type;
+
+    g_string_append_printf(text, "m=video 0 RTP/AVP %u\r\na=rtpmap:%u %s/%d\r\n", type, type,
+                           payloader->encoding, RTP_CLOCK_HZ);
+    if (payloader->write_fmtp) {
+        g_string_append_printf(text, "a=fmtp:%u ", type);
+        payloader->write_fmtp(stream_parameter_sets(stream), text);
+        g_string_append(text, "\r\n");
+    }
+    g_string_append_printf(text, "a=control:" RTSP_TRACK_CONTROL "\r\n", number);
+}
+
+// Lines in the order of RFC 4566, section 5.
+char *methods_write_sdp(const struct mount *mount, const char *address)
+{
+    const char *family = strchr(address, ':') ? "IP6" : "IP4";
+    const char *any = strchr(address, ':') ? "::" : "0.0.0.0";
+    GString *text = g_string_new(NULL);
+    const struct stream *stream;
+    unsigned version = 0;
+
+    for (unsigned i = 0; (stream = mount_track(mount, i)); i++)
+        version += stream_description_version(stream);
+    g_string_append_printf(text, "v=0\r\no=- %lld %u IN %s %s\r\ns=%s\r\n", session_number(),
+                           version, family, address, stream_path(mount->stream));
+    g_string_append_printf(text, "c=IN %s %s\r\nt=0 0\r\na=tool:edged " EDGED_VERSION "\r\n",
+                           family, any);
+    g_string_append(text, "a=type:broadcast\r\na=control:*\r\na=range:npt=now-\r\n");
+    for (unsigned i = 0; (stream = mount_track(mount, i)); i++)
+        append_track(text, stream, i);
+    return g_string_free(text, FALSE);
+}
+
+static void send_description(struct connection *connection, const struct mount *mount,
+                             const struct rtsp_target *target, int64_t sequence)
+{
+    g_autofree char *sdp = methods_write_sdp(mount, connection->local_name);
+    GString *reply = rtsp_reply_new(RTSP_OK, sequence);
+
+    g_string_append_printf(reply, "Content-Base: %s/\r\n", target->base);
+    rtsp_reply_end(reply, "application/sdp", sdp);
+    rtsp_service_reply(connection, reply);
+}
+
+void methods_forget(struct connection *connection)
+{
+    struct description_wait *wait = connection->wait;
+
+    if (wait) {
+        connection->wait = NULL;
+        g_clear_handle_id(&wait->timer, g_source_remove);
+        stream_leave(wait->stream, &wait->reader);
+        g_free(wait);
+    }
+}
+
+static gboolean on_no_picture(gpointer data)
+{
+    struct description_wait *wait = data;
+    struct connection *connection = wait->connection;
+    GString *reply = rtsp_reply_new(RTSP_UNAVAILABLE, wait->sequence);
+    char suffix[LOG_LIMIT_SUFFIX_SIZE];
+
+    wait->timer = 0;
+    if (rtsp_service_logs(connection->service, connection->address, suffix)) {
+        log_info("%s: no picture yet, answering a viewer with 503%s", stream_path(wait->stream),
+                 suffix);
+    }
+    g_string_append(reply, "Retry-After: 1\r\n");
+    rtsp_reply_end(reply, NULL, NULL);
+    rtsp_service_reply(connection, reply);
+    methods_forget(connection);
+    rtsp_service_resume(connection);
+    return G_SOURCE_REMOVE;
+}
+
+// The first track whose parameters are not known yet. NULL: the mount can be described.
+static struct stream *find_undescribed(const struct mount *mount)
+{
+    struct stream *stream;
+
+    for (unsigned i = 0; (stream = mount_track(mount, i)); i++) {
+        if (!stream_is_described(stream))
+            return stream;
+    }
+    return NULL;
+}
+
+static void on_first_picture(void *context);
+
+static void watch_undescribed(struct description_wait *wait, struct stream *stream)
+{
+    wait->stream = stream;
+    stream_watch(stream, &wait->reader, on_first_picture, wait);
+    stream_resume(stream, &wait->reader, DEMAND_BEGIN);
+    reader_peek(&wait->reader); // from now on it is woken
+}
+
+static void on_first_picture(void *context)
+{
+    struct description_wait *wait = context;
+    struct connection *connection = wait->connection;
+    // A mount that a reload has taken away meanwhile gets no answer but the timer's.
+    const struct mount *mount = mounts_find(connection->service->mounts, wait->target.path);
+    struct stream *next = mount ? find_undescribed(mount) : wait->stream;
+
+    if (next == wait->stream) {
+        reader_peek(&wait->reader);
+        reader_next(&wait->reader);
+    } else if (next) {
+        stream_leave(wait->stream, &wait->reader);
+        watch_undescribed(wait, next);
+    } else {
+        send_description(connection, mount, &wait->target, wait->sequence);
+        methods_forget(connection);
+        rtsp_service_resume(connection);
+    }
+}
+
+// Without a picture there is nothing to describe yet. A client that comes just after a start or a
+// reload is answered a moment later.
+static void wait_for_picture(const struct call *call, struct stream *stream)
+{
+    struct description_wait *wait = g_new0(struct description_wait, 1);
+
+    wait->connection = call->connection;
+    wait->sequence = call->request->sequence;
+    wait->target = call->target;
+    wait->timer = g_timeout_add(FIRST_PICTURE_MS, on_no_picture, wait);
+    call->connection->wait = wait;
+    watch_undescribed(wait, stream);
+}
+
 static void handle_describe(struct call *call)
 {
-    if (!call->mount) {
+    struct stream *undescribed = call->mount ? find_undescribed(call->mount) : NULL;
+
+    if (!call->mount)
         answer_not_found(call);
-    } else if (!is_acceptable(call->request)) {
+    else if (!is_acceptable(call->request))
         answer(call, RTSP_NOT_ACCEPTABLE);
-    } else {
-        description_send(call->connection, call->mount->stream, &call->target,
-                         call->request->sequence);
-    }
+    else if (undescribed)
+        wait_for_picture(call, undescribed);
+    else
+        send_description(call->connection, call->mount, &call->target, call->request->sequence);
 }
 
 // The channels asked for where they are free, else others.
@@ -122,8 +283,8 @@ static bool choose_channels(const struct connection *connection, struct rtsp_tra
         for (guint i = 0; i < connection->sessions->len; i++) {
             const struct session *session = g_ptr_array_index(connection->sessions, i);
 
-            taken |= session_uses_channel(session, channel) ||
-                     session_uses_channel(session, rtcp_channel);
+            taken |= session_find_channel(session, channel) >= 0 ||
+                     session_find_channel(session, rtcp_channel) >= 0;
         }
         if (!taken) {
             offer->channel = channel;
@@ -151,11 +312,12 @@ static unsigned allowed_transports(const struct call *call)
     return allowed;
 }
 
-// Of what the client offers, takes the first that can be had. Else the -errno of the last that was
-// tried; -EPROTONOSUPPORT: no offer is of a kind that is served.
-static int take_offer(struct call *call, struct stream *stream)
+// Sets the track up by the first of the client's offers that can be had. Else the -errno of the
+// last that was tried; -EPROTONOSUPPORT: no offer is of a kind that is served.
+static int take_offer(const struct call *call, struct session *session)
 {
     const char *header = rtsp_request_header(call->request, "Transport");
+    struct stream *stream = mount_track(call->mount, call->target.track);
     unsigned allowed = header ? allowed_transports(call) : 0;
     struct rtsp_transport_offer offer;
     int r = -EPROTONOSUPPORT;
@@ -164,11 +326,10 @@ static int take_offer(struct call *call, struct stream *stream)
         bool good =
             offer.lower != RTSP_LOWER_INTERLEAVED || choose_channels(call->connection, &offer);
 
-        r = good ? session_new(call->connection, stream, &offer, &call->session) : -EPROTONOSUPPORT;
+        r = good ? session_add_track(session, call->target.track, stream, &offer)
+                 : -EPROTONOSUPPORT;
         allowed &= ~RTSP_LOWER_BIT(offer.lower);
     }
-    if (r == 0)
-        g_ptr_array_add(call->connection->sessions, call->session);
     return r;
 }
 
@@ -216,20 +377,33 @@ static bool make_session_room(const struct connection *connection)
     return idle;
 }
 
+// Begins a session with the track as its first one.
+static int begin_session(struct call *call)
+{
+    struct session *session = session_new(call->connection);
+    int r = session ? take_offer(call, session) : -ENOMEM;
+
+    if (r < 0) {
+        session_free(session);
+        return r;
+    }
+    g_ptr_array_add(call->connection->sessions, session);
+    call->session = session;
+    return 0;
+}
+
 static enum rtsp_status set_up(struct call *call)
 {
-    const struct connection *connection = call->connection;
-    struct stream *stream = call->mount ? call->mount->stream : NULL;
-
-    if (!stream)
+    if (!call->mount)
         return RTSP_NOT_FOUND;
-    if (call->session) { // a session's transport cannot change, and it has one media only
-        return session_stream(call->session) == stream ? RTSP_METHOD_NOT_VALID
-                                                       : RTSP_AGGREGATE_NOT_ALLOWED;
+    if (call->session && !session_is_of(call->session, call->mount))
+        return RTSP_AGGREGATE_NOT_ALLOWED;
+    if (call->session && session_has_track(call->session, call->target.track)) {
+        return RTSP_METHOD_NOT_VALID; // a track's transport cannot change
     }
-    if (!make_session_room(connection))
+    if (!call->session && !make_session_room(call->connection))
         return RTSP_NOT_ENOUGH_BANDWIDTH;
-    int r = take_offer(call, stream);
+    int r = call->session ? take_offer(call, call->session) : begin_session(call);
     return r == 0         ? RTSP_OK
            : r == -ENOMEM ? RTSP_UNAVAILABLE
            : r == -ENOSPC ? RTSP_NOT_ENOUGH_BANDWIDTH
@@ -248,16 +422,16 @@ static void handle_setup(struct call *call)
         answer(call, status);
         return;
     }
-    g_autofree char *transport = session_transport(call->session);
+    g_autofree char *transport = session_transport(call->session, call->target.track);
     GString *reply = begin_ok(call);
     g_string_append_printf(reply, "Transport: %s\r\n", transport);
     send_reply(call, reply);
 }
 
-// Whether the URL is that of the session's stream; answers if it is not.
+// Whether the URL is that of the session's mount or of a track; answers if it is not.
 static bool is_about_session(const struct call *call)
 {
-    if (call->mount && call->mount->stream == session_stream(call->session))
+    if (call->mount && session_is_of(call->session, call->mount))
         return true;
     answer(call, *call->target.path ? RTSP_NOT_FOUND : RTSP_METHOD_NOT_VALID);
     return false;
@@ -266,8 +440,6 @@ static bool is_about_session(const struct call *call)
 static void handle_play(struct call *call)
 {
     const char *range = rtsp_request_header(call->request, "Range");
-    uint16_t sequence;
-    uint32_t timestamp;
 
     if (!is_about_session(call))
         return;
@@ -275,11 +447,9 @@ static void handle_play(struct call *call)
         answer(call, RTSP_INVALID_RANGE);
         return;
     }
-    rtp_sender_position(session_sender(call->session), &sequence, &timestamp);
+    g_autofree char *rtp_info = session_rtp_info(call->session, call->target.base);
     GString *reply = begin_ok(call);
-    g_string_append_printf(
-        reply, "Range: npt=now-\r\nRTP-Info: url=%s/" RTSP_MEDIA_CONTROL ";seq=%u;rtptime=%u\r\n",
-        call->target.base, sequence, timestamp);
+    g_string_append_printf(reply, "Range: npt=now-\r\nRTP-Info: %s\r\n", rtp_info);
     send_reply(call, reply); // the reply goes out before the first packet
     if (!call->connection->ended)
         session_play(call->session);
@@ -415,7 +585,8 @@ void methods_handle(struct connection *connection, const struct rtsp_request *re
         answer(&call, r == -ENAMETOOLONG ? RTSP_NOT_FOUND : RTSP_BAD_REQUEST);
         return;
     }
-    call.mount = mounts_find(connection->service->mounts, call.target.path);
+    const struct mount *mount = mounts_find(connection->service->mounts, call.target.path);
+    call.mount = mount && mount_track(mount, call.target.track) ? mount : NULL;
     if (!is_allowed(&call))
         return;
     if (request->method == RTSP_METHOD_OTHER)

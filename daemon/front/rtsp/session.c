@@ -10,113 +10,143 @@
 #include <string.h>
 #include <sys/random.h>
 
-struct session {
-    char id[17];
-    struct connection *connection; // borrowed
-    struct stream *stream;         // borrowed; the sender holds a reference
+// A stream on its way to the viewer. By multicast its sender is the group's.
+struct session_track {
+    struct session *session;
+    struct session_track *next;
+    unsigned number;       // of the mount's tracks
+    struct stream *stream; // borrowed; the sender holds a reference
     struct rtsp_transport_offer offer;
     struct transport *transport; // the sender's; NULL: by multicast
     struct rtp_sender *sender;   // owned, or its group's
     struct multicast_group *group;
     struct multicast_member member; // of the group
+};
+
+struct session {
+    char id[17];
+    struct connection *connection; // borrowed
+    struct session_track *tracks;  // owned, a list
     bool played;
     int64_t heard_ns;
     int64_t idle_ns; // when it was set up or paused last
 };
 
-static bool is_interleaved(const struct session *session)
+static bool is_interleaved(const struct session_track *track)
 {
-    return session->offer.lower == RTSP_LOWER_INTERLEAVED;
+    return track->offer.lower == RTSP_LOWER_INTERLEAVED;
 }
 
-bool session_is_multicast(const struct session *session)
+static void take_rtcp(struct session_track *track, const uint8_t *bytes, size_t size)
 {
-    return session->offer.lower == RTSP_LOWER_MULTICAST;
+    if (rtp_sender_take_rtcp(track->sender, bytes, size))
+        session_refresh(track->session);
 }
 
 static void take_datagram(void *context, const struct sockaddr *from, const uint8_t *bytes,
                           size_t size)
 {
     (void)from; // its viewer's
-    session_take_rtcp(context, bytes, size);
+    take_rtcp(context, bytes, size);
 }
 
 static void on_broken(void *context)
 {
-    rtsp_service_end(((const struct session *)context)->connection);
+    rtsp_service_end(context);
 }
 
-static int make_transport(struct session *session)
+static int make_transport(struct session_track *track)
 {
-    struct connection *connection = session->connection;
-    const struct rtsp_transport_offer *offer = &session->offer;
+    struct connection *connection = track->session->connection;
+    const struct rtsp_transport_offer *offer = &track->offer;
 
-    if (!is_interleaved(session)) {
+    if (!is_interleaved(track)) {
         struct udp_sockets *sockets =
             rtsp_service_udp(connection->service, connection->peer.ss_family);
 
         // Firewalls and clients expect the packets from where the RTSP server is (RFC 2326, 12.39).
-        return sockets ? transport_udp_new(sockets, &connection->local, &connection->peer,
-                                           offer->port, offer->rtcp_port, take_datagram, session,
-                                           &session->transport)
-                       : -ENOTSUP;
+        return sockets
+                   ? transport_udp_new(sockets, &connection->local, &connection->peer, offer->port,
+                                       offer->rtcp_port, take_datagram, track, &track->transport)
+                   : -ENOTSUP;
     }
-    session->transport = transport_interleaved_new(connection->wire, (uint8_t)offer->channel,
-                                                   (uint8_t)offer->rtcp_channel);
-    return session->transport ? 0 : -ENOMEM;
+    track->transport = transport_interleaved_new(connection->wire, (uint8_t)offer->channel,
+                                                 (uint8_t)offer->rtcp_channel);
+    return track->transport ? 0 : -ENOMEM;
 }
 
-static int make_sender(struct session *session)
+static int make_sender(struct session_track *track)
 {
-    int r = make_transport(session);
+    int r = make_transport(track);
 
     return r < 0 ? r
-                 : rtp_sender_new(session->stream, session->transport, on_broken, session,
-                                  &session->sender);
+                 : rtp_sender_new(track->stream, track->transport, on_broken,
+                                  track->session->connection, &track->sender);
 }
 
-static int join_group(struct session *session)
+static int join_group(struct session_track *track)
 {
-    session->member.peer = peer_of((const struct sockaddr *)&session->connection->peer);
-    int r = multicast_join(session->connection->service->multicast, session->stream,
-                           &session->member, &session->group);
+    const struct connection *connection = track->session->connection;
+
+    track->member.peer = peer_of((const struct sockaddr *)&connection->peer);
+    int r = multicast_join(connection->service->multicast, track->stream, &track->member,
+                           &track->group);
     if (r == 0)
-        session->sender = multicast_sender(session->group);
+        track->sender = multicast_sender(track->group);
     return r;
 }
 
-static const char *transport_name(const struct session *session)
+int session_add_track(struct session *session, unsigned number, struct stream *stream,
+                      const struct rtsp_transport_offer *offer)
 {
-    return session_is_multicast(session) ? "multicast"
-           : is_interleaved(session)     ? wire_kind(session->connection->wire)->name
-                                         : "UDP";
+    struct session_track *track = calloc(1, sizeof *track);
+
+    if (!track)
+        return -ENOMEM;
+    *track = (struct session_track){
+        .session = session, .number = number, .stream = stream, .offer = *offer};
+    int r = offer->lower == RTSP_LOWER_MULTICAST ? join_group(track) : make_sender(track);
+    if (r < 0) {
+        free(track);
+        return r;
+    }
+    track->next = session->tracks;
+    session->tracks = track;
+    return 0;
 }
 
-int session_new(struct connection *connection, struct stream *stream,
-                const struct rtsp_transport_offer *offer, struct session **ret_session)
+static void free_track(struct session_track *track)
+{
+    if (track->group)
+        multicast_leave(track->group, &track->member);
+    else
+        rtp_sender_free(track->sender);
+    free(track);
+}
+
+struct session *session_new(struct connection *connection)
 {
     struct session *session = calloc(1, sizeof *session);
     uint64_t drawn;
 
     if (!session || getrandom(&drawn, sizeof drawn, 0) != (ssize_t)sizeof drawn) {
         free(session);
-        return -ENOMEM;
+        return NULL;
     }
     session->connection = connection;
-    session->stream = stream;
-    session->offer = *offer;
     snprintf(session->id, sizeof session->id, "%016" PRIx64, drawn);
-    int r = session_is_multicast(session) ? join_group(session) : make_sender(session);
-    if (r < 0) {
-        free(session);
-        return r;
-    }
     connection->service->session_count++;
     g_queue_push_tail(&connection->address->sessions, session);
     session_refresh(session);
     session->idle_ns = session->heard_ns;
-    *ret_session = session;
-    return 0;
+    return session;
+}
+
+static const char *transport_name(const struct session *session)
+{
+    return session_is_multicast(session)     ? "multicast"
+           : is_interleaved(session->tracks) ? wire_kind(session->connection->wire)->name
+                                             : "UDP";
 }
 
 static void log_viewer(const struct session *session, const char *state, const char *what)
@@ -125,8 +155,8 @@ static void log_viewer(const struct session *session, const char *state, const c
 
     if (rtsp_service_logs(session->connection->service, session->connection->address, suffix)) {
         log_write(LOG_INFO, LOG_EVENT_VIEWER, NULL, state, "%s: viewer %s over %s %s%s",
-                  stream_path(session->stream), session->connection->peer_name,
-                  transport_name(session), what, suffix);
+                  session_path(session), session->connection->peer_name, transport_name(session),
+                  what, suffix);
     }
 }
 
@@ -139,10 +169,12 @@ void session_free(struct session *session)
     session_pause(session);
     session->connection->service->session_count--;
     g_queue_remove(&session->connection->address->sessions, session);
-    if (session->group)
-        multicast_leave(session->group, &session->member);
-    else
-        rtp_sender_free(session->sender);
+    while (session->tracks) {
+        struct session_track *track = session->tracks;
+
+        session->tracks = track->next;
+        free_track(track);
+    }
     free(session);
 }
 
@@ -151,41 +183,73 @@ const char *session_id(const struct session *session)
     return session->id;
 }
 
-struct stream *session_stream(const struct session *session)
-{
-    return session->stream;
-}
-
 struct connection *session_connection(const struct session *session)
 {
     return session->connection;
 }
 
-struct rtp_sender *session_sender(const struct session *session)
+const char *session_path(const struct session *session)
 {
-    return session->sender;
+    return stream_path(session->tracks->stream);
 }
 
-bool session_uses_channel(const struct session *session, int channel)
+bool session_is_of(const struct session *session, const struct mount *mount)
 {
-    const struct rtsp_transport_offer *offer = &session->offer;
+    bool same = true;
 
-    return is_interleaved(session) && (offer->channel == channel || offer->rtcp_channel == channel);
+    for (const struct session_track *track = session->tracks; track; track = track->next)
+        same &= mount_track(mount, track->number) == track->stream;
+    return same;
 }
 
-char *session_transport(const struct session *session)
+static struct session_track *find_track(const struct session *session, unsigned number)
 {
-    const struct rtsp_transport_offer *offer = &session->offer;
-    uint32_t ssrc = rtp_sender_ssrc(session->sender);
+    struct session_track *track = session->tracks;
 
-    if (session->group) {
-        const struct multicast_place *place = multicast_group_place(session->group);
+    while (track && track->number != number)
+        track = track->next;
+    return track;
+}
+
+bool session_has_track(const struct session *session, unsigned number)
+{
+    return find_track(session, number);
+}
+
+int session_find_channel(const struct session *session, int channel)
+{
+    for (const struct session_track *track = session->tracks; track; track = track->next) {
+        const struct rtsp_transport_offer *offer = &track->offer;
+
+        if (is_interleaved(track) && (offer->channel == channel || offer->rtcp_channel == channel))
+            return (int)track->number;
+    }
+    return -1;
+}
+
+bool session_is_multicast(const struct session *session)
+{
+    bool found = false;
+
+    for (const struct session_track *track = session->tracks; track; track = track->next)
+        found |= track->group != NULL;
+    return found;
+}
+
+char *session_transport(const struct session *session, unsigned number)
+{
+    const struct session_track *track = find_track(session, number);
+    const struct rtsp_transport_offer *offer = &track->offer;
+    uint32_t ssrc = rtp_sender_ssrc(track->sender);
+
+    if (track->group) {
+        const struct multicast_place *place = multicast_group_place(track->group);
 
         return g_strdup_printf("RTP/AVP;multicast;destination=%s;port=%u-%u;ttl=%d;ssrc=%08X;"
                                "mode=\"PLAY\"",
                                place->address, place->port, place->port + 1U, place->ttl, ssrc);
     }
-    if (!is_interleaved(session)) {
+    if (!is_interleaved(track)) {
         unsigned port = udp_sockets_port(
             rtsp_service_udp(session->connection->service, session->connection->peer.ss_family));
 
@@ -197,14 +261,36 @@ char *session_transport(const struct session *session)
                            offer->channel, offer->rtcp_channel, ssrc);
 }
 
+char *session_rtp_info(const struct session *session, const char *base)
+{
+    GString *text = g_string_new(NULL);
+
+    for (const struct session_track *track = session->tracks; track; track = track->next) {
+        uint16_t sequence;
+        uint32_t timestamp;
+
+        rtp_sender_position(track->sender, &sequence, &timestamp);
+        g_string_append_printf(text, "%surl=%s/" RTSP_TRACK_CONTROL ";seq=%u;rtptime=%u",
+                               text->len > 0 ? "," : "", base, track->number, sequence, timestamp);
+    }
+    return g_string_free(text, FALSE);
+}
+
+static bool is_playing(const struct session_track *track)
+{
+    return track->group ? track->member.playing : rtp_sender_is_playing(track->sender);
+}
+
 void session_play(struct session *session)
 {
-    if (!session_is_playing(session))
-        stream_count_viewer(session->stream, VIEWER_RTSP, 1);
-    if (session->group)
-        multicast_play(session->group, &session->member);
-    else
-        rtp_sender_play(session->sender);
+    for (struct session_track *track = session->tracks; track; track = track->next) {
+        if (!is_playing(track))
+            stream_count_viewer(track->stream, VIEWER_RTSP, 1);
+        if (track->group)
+            multicast_play(track->group, &track->member);
+        else
+            rtp_sender_play(track->sender);
+    }
     if (!session->played) {
         session->played = true;
         log_viewer(session, "playing", "came");
@@ -213,19 +299,25 @@ void session_play(struct session *session)
 
 void session_pause(struct session *session)
 {
-    if (session_is_playing(session)) {
-        session->idle_ns = clock_now_ns();
-        stream_count_viewer(session->stream, VIEWER_RTSP, -1);
+    for (struct session_track *track = session->tracks; track; track = track->next) {
+        if (is_playing(track)) {
+            session->idle_ns = clock_now_ns();
+            stream_count_viewer(track->stream, VIEWER_RTSP, -1);
+        }
+        if (track->group)
+            multicast_pause(track->group, &track->member);
+        else
+            rtp_sender_pause(track->sender);
     }
-    if (session->group)
-        multicast_pause(session->group, &session->member);
-    else
-        rtp_sender_pause(session->sender);
 }
 
 bool session_is_playing(const struct session *session)
 {
-    return session->group ? session->member.playing : rtp_sender_is_playing(session->sender);
+    bool playing = false;
+
+    for (const struct session_track *track = session->tracks; track; track = track->next)
+        playing |= is_playing(track);
+    return playing;
 }
 
 bool session_has_played(const struct session *session)
@@ -243,30 +335,42 @@ void session_refresh(struct session *session)
     session->heard_ns = clock_now_ns();
 }
 
-void session_take_rtcp(struct session *session, const uint8_t *bytes, size_t size)
+void session_take_rtcp(struct session *session, unsigned number, const uint8_t *bytes, size_t size)
 {
-    if (rtp_sender_take_rtcp(session->sender, bytes, size))
-        session_refresh(session);
+    take_rtcp(find_track(session, number), bytes, size);
 }
 
 void session_writable(struct session *session)
 {
-    if (is_interleaved(session))
-        session->transport->writable(session->transport->context);
+    for (struct session_track *track = session->tracks; track; track = track->next) {
+        if (is_interleaved(track))
+            track->transport->writable(track->transport->context);
+    }
+}
+
+int64_t session_stalled_ns(const struct session *session)
+{
+    int64_t stalled_ns = INT64_MAX;
+
+    for (const struct session_track *track = session->tracks; track; track = track->next)
+        stalled_ns = MIN(stalled_ns, rtp_sender_stalled_ns(track->sender));
+    return stalled_ns;
 }
 
 int session_tick(struct session *session, int64_t now_ns)
 {
     int64_t play_within_ns = session->connection->service->limits.play_within_s * NS_PER_S;
-    // A viewer over TCP shows that it is alive by reading.
-    int64_t heard_ns = MAX(session->heard_ns, session->member.reported_ns);
+    int64_t heard_ns = session->heard_ns;
+    bool reads = false; // a viewer over TCP shows that it is alive by reading
+
+    if (now_ns >= session_stalled_ns(session))
+        return -EPIPE;
+    for (struct session_track *track = session->tracks; track; track = track->next) {
+        rtp_sender_tick(track->sender, now_ns);
+        heard_ns = MAX(heard_ns, track->member.reported_ns);
+        reads |= is_interleaved(track) && is_playing(track);
+    }
     bool silent = now_ns - heard_ns > RTSP_SESSION_TIMEOUT_S * NS_PER_S;
     bool unused = !session->played && now_ns - session->idle_ns > play_within_ns;
-
-    if (now_ns >= rtp_sender_stalled_ns(session->sender))
-        return -EPIPE;
-    rtp_sender_tick(session->sender, now_ns);
-    return unused || (silent && (!is_interleaved(session) || !session_is_playing(session)))
-               ? -ETIMEDOUT
-               : 0;
+    return unused || (silent && !reads) ? -ETIMEDOUT : 0;
 }

@@ -3,8 +3,8 @@
 #include "tests/unit/text_table.h"
 
 #include "config/base.h"
-#include "daemon/front/rtsp/description.h"
 #include "daemon/front/rtsp/message.h"
+#include "daemon/front/rtsp/methods.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -211,6 +211,8 @@ static void tell_target(const char *input, GString *output)
     int r = rtsp_target_read(input, &target);
 
     g_string_append_printf(output, r == -EINVAL ? "refused" : "%s %s", target.path, target.base);
+    if (r == 0 && target.track > 0)
+        g_string_append_printf(output, " track %u", target.track);
 }
 
 TEST(test_urls_name_presentations)
@@ -273,25 +275,47 @@ TEST(test_the_first_transport_that_can_be_had_is_chosen)
     text_table_check("tests/unit/tables/rtsp_transports.txt", tell_transport);
 }
 
-static const struct parameter_sets sets = {
-    .sets = {{0x67, 0x42, 0xc0, 0x1f, 0x99}, {0x68, 0xce, 0x3c, 0x80}}, .sizes = {5, 4}};
-
-// The lines but for the one that begins with "o=", which names the process.
-static char *write_sdp(const char *address)
+static int set_up(void **state)
 {
-    char *text = sdp_write("/front/edges", address, &payload_h264, &sets, 1);
+    struct mount *mount = calloc(1, sizeof *mount);
 
-    assert_non_null(text);
-    char *origin = strstr(text, "o="), *end = strstr(origin, "\r\n") + 2;
-    memmove(origin, end, strlen(end) + 1);
-    return text;
+    assert_int_equal(stream_new("/front/edges", &payload_h264, 80, &mount->stream), 0);
+    *state = mount;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct mount *mount = *state;
+
+    stream_unref(mount->stream);
+    free(mount);
+    return 0;
+}
+
+// Sends a key frame with an SPS that ends in `last`, and describes the mount to a client that
+// reaches it at `address`.
+static char *write_sdp(const struct mount *mount, uint8_t last, const char *address)
+{
+    const uint8_t bytes[] = {0, 0,    0,    1,    0x67, 0x42, 0xc0, 0x1f, last, 0,    0,   0,
+                             1, 0x68, 0xce, 0x3c, 0x80, 0,    0,    0,    1,    0x65, 0xaa};
+    const struct link_access_unit life = {.captured_ns = clock_now_ns(), .key_frame = true};
+    uint8_t *payload = malloc(sizeof life + sizeof bytes);
+
+    memcpy(payload, &life, sizeof life);
+    memcpy(payload + sizeof life, bytes, sizeof bytes);
+    assert_int_equal(stream_take_access_unit(mount->stream, payload, sizeof life + sizeof bytes),
+                     0);
+    return methods_write_sdp(mount, address);
 }
 
 // In the order of RFC 4566, section 5; fmtp by RFC 6184, section 8.2.1, its base64 by coreutils.
-TEST(test_a_stream_is_described_line_by_line)
+TEST(test_a_mount_is_described_line_by_line, set_up, tear_down)
 {
-    g_autofree char *text = write_sdp("192.168.1.7");
+    g_autofree char *text = write_sdp(*state, 0x99, "192.168.1.7");
+    char *origin = strstr(text, "o="), *end = strstr(origin, "\r\n") + 2;
 
+    memmove(origin, end, strlen(end) + 1); // that line names the process
     assert_string_equal(text, "v=0\r\n"
                               "s=/front/edges\r\n"
                               "c=IN IP4 0.0.0.0\r\n"
@@ -307,10 +331,10 @@ TEST(test_a_stream_is_described_line_by_line)
                               "a=control:stream=0\r\n");
 }
 
-TEST(test_the_origin_is_the_address_the_client_reached)
+TEST(test_the_origin_is_the_address_the_client_reached, set_up, tear_down)
 {
-    g_autofree char *four = sdp_write("/a", "192.168.1.7", &payload_h264, &sets, 1);
-    g_autofree char *six = sdp_write("/a", "fe80::1", &payload_h264, &sets, 2);
+    g_autofree char *four = write_sdp(*state, 0x99, "192.168.1.7");
+    g_autofree char *six = write_sdp(*state, 0x98, "fe80::1");
     long long number, same;
     char address[64];
 
