@@ -24,6 +24,10 @@
 #define RECORD_CLIPS_MAX 64u          // in one message
 #define RECORD_READS_MAX 64u          // questions for bytes at a time
 #define RECORD_LIST_MAX 1024u         // in all messages that answer one question
+#define RECORD_STEPS_MAX 2000u        // of a timeline
+#define RECORD_DAYS_MAX 3661u
+#define RECORD_DAY_NS INT64_C(86400000000000)
+#define RECORD_LANES_MAX 256u // views in one answer, those with the newest clips
 
 enum record_mode {
     RECORD_EVENTS, // clips of motion events, and of what RECORD_TRIGGER asks for
@@ -122,6 +126,16 @@ struct record_list {
     char camera[RECORD_NAME_SIZE];    // "": of all
 };
 
+// RECORD_TIMELINE: which steps of a span of time each view has clips of, and which days. Answered
+// by a RECORD_LANE for each view that has clips at any time; the last one has `more` 0.
+struct record_timeline {
+    uint32_t request;
+    uint32_t steps, days; // up to RECORD_STEPS_MAX and RECORD_DAYS_MAX
+    uint32_t reserved;
+    int64_t from_wall_ns, step_ns; // the first step's beginning, and how long each is
+    int64_t first_day_wall_ns;     // the first day's beginning, each of which has RECORD_DAY_NS
+};
+
 // RECORD_FIND: one clip. Answered by RECORD_CLIPS with one or none.
 struct record_find {
     uint32_t request;
@@ -172,6 +186,21 @@ struct record_clips {
     uint32_t request;
     uint16_t count;
     uint16_t more; // another one follows
+};
+
+// What there is of a step.
+enum record_step {
+    RECORD_STEP_EMPTY,
+    RECORD_STEP_FOOTAGE,
+    RECORD_STEP_MOTION, // footage of a clip that shows motion in a region
+};
+
+// RECORD_LANE: a byte for each step follows, an enum record_step; then one for each day. If there
+// are no clips at all, `camera` is "" and nothing follows.
+struct record_lane {
+    uint32_t request;
+    uint32_t more; // another one follows
+    char camera[RECORD_NAME_SIZE], view[RECORD_NAME_SIZE];
 };
 
 // RECORD_BYTES: `size` bytes follow.

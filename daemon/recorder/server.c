@@ -5,6 +5,7 @@
 #include "daemon/common/log.h"
 #include "daemon/link/link.h"
 #include "daemon/recorder/footage.h"
+#include "daemon/recorder/timeline.h"
 
 #include <errno.h>
 #include <glib-unix.h>
@@ -320,6 +321,35 @@ static int take_list(struct recorder_server *server, struct link_message *messag
     return 0;
 }
 
+static void send_lane(struct recorder_server *server, uint32_t request, bool more,
+                      const struct timeline_lane *lane, size_t size)
+{
+    struct record_lane head = {.request = request, .more = more};
+    const struct iovec pieces[] = {{&head, sizeof head},
+                                   {(void *)(lane ? lane->steps : NULL), size}};
+
+    if (lane) {
+        g_strlcpy(head.camera, lane->camera, sizeof head.camera);
+        g_strlcpy(head.view, lane->view, sizeof head.view);
+    }
+    send_pieces(server, RECORD_LANE, pieces, lane ? 2 : 1);
+}
+
+static int take_timeline(struct recorder_server *server, struct link_message *message)
+{
+    const struct record_timeline *question = (const void *)message->payload;
+
+    if (!timeline_can_answer(question))
+        return -EPROTO;
+    g_autoptr(GPtrArray) lanes = timeline_make(archive_library(server->archive), question);
+    size_t size = question->steps + question->days;
+    for (guint i = 0; i < lanes->len; i++)
+        send_lane(server, question->request, i + 1 < lanes->len, lanes->pdata[i], size);
+    if (lanes->len == 0)
+        send_lane(server, question->request, false, NULL, 0);
+    return 0;
+}
+
 static int take_find(struct recorder_server *server, struct link_message *message)
 {
     const struct record_find *question = (const void *)message->payload;
@@ -397,6 +427,7 @@ static const struct handler handlers[LINK_TYPE_COUNT] = {
     [RECORD_PICTURE] = {take_picture, sizeof(struct record_picture), true, false},
     [RECORD_TRIGGER] = {take_trigger, sizeof(struct record_trigger), false, true},
     [RECORD_LIST] = {take_list, sizeof(struct record_list), false, true},
+    [RECORD_TIMELINE] = {take_timeline, sizeof(struct record_timeline), false, true},
     [RECORD_FIND] = {take_find, sizeof(struct record_find), false, true},
     [RECORD_READ] = {take_read, sizeof(struct record_read), false, true},
     [RECORD_CHANGE] = {take_change, sizeof(struct record_change), false, true},

@@ -14,6 +14,7 @@ TYPES = re.findall(r"^    ((?:LINK|RECORD)_\w+)", (LINK / "messages.h").read_tex
 TYPE = {name: number for number, name in enumerate(TYPES[:TYPES.index("RECORD_DONE") + 1], 1)}
 KEEP, UNKEEP, DELETE = 2, 3, 4  # enum record_action
 READY = 1  # enum record_state
+DAY_NS = 86400 * 10**9
 
 
 def read_structs(text):
@@ -142,6 +143,20 @@ class Recorder:
         parts = [found[i:i + most] for i in range(0, len(found), most)] or [[]]
         for i, part in enumerate(parts):
             self._send("RECORD_CLIPS", STRUCTS["clips"](question.request, len(part), i + 1 < len(parts)), *part)
+
+    def _record_timeline(self, payload):
+        question = self._note("timeline", payload)
+        spans = [(question.from_wall_ns + i * question.step_ns, question.step_ns) for i in range(question.steps)]
+        spans += [(question.first_day_wall_ns + i * DAY_NS, DAY_NS) for i in range(question.days)]
+        views = sorted({(clip.camera, clip.view) for clip in self.clips.values()})
+        for i, (camera, view) in enumerate(views):
+            clips = [clip for clip in self.clips.values() if (clip.camera, clip.view) == (camera, view)]
+            steps = [max((1 + bool(clip.regions) for clip in clips
+                          if clip.start_wall_ns < begin + length and clip.end_wall_ns > begin), default=0)
+                     for begin, length in spans]
+            self._send("RECORD_LANE", STRUCTS["lane"](question.request, i + 1 < len(views), camera, view), bytes(steps))
+        if not views:
+            self._send("RECORD_LANE", STRUCTS["lane"](question.request, 0))
 
     def _record_find(self, payload):
         question = self._note("find", payload)

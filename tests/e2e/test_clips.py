@@ -147,6 +147,60 @@ def test_a_query_that_makes_no_sense_is_refused_by_its_key(served):
         assert headers["content-type"] == "application/problem+json"
 
 
+def timeline(server, user, begin_s, steps=6, seconds=240, zone=""):
+    """Of minutes of the morning, as the recorder's clips have them."""
+    begin, end = (time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(MORNING // S + at)) for at in (begin_s, begin_s + seconds))
+    status, _, told = ask(server, f"/v1/timeline?from={zone or begin}&to={end}&steps={steps}", user)
+    assert status == 200, told
+    return told
+
+
+def test_a_timeline_has_a_lane_for_each_camera_that_the_user_may_watch(served, recorder):
+    """Of the views that they may watch: the lanes of these are one."""
+    recorder.add(20, camera=b"old", view=b"plain", start_wall_ns=MORNING + 600 * S, end_wall_ns=MORNING + 601 * S)
+    recorder.add(21, camera=b"front", view=b"plain", start_wall_ns=MORNING + 540 * S, end_wall_ns=MORNING + 621 * S)
+    # The clips of 12 s begin after 300 s (plain), 420 s (inside), 540 s (gone) and 660 s (plain).
+    expected = {"ada": {"front": "2000200021112000", "old": "0000000000100000"}, "oscar": {"front": "2000200011112000"},
+                "vera": {"front": "2000000011112000"}}
+    for user, lanes in expected.items():
+        told = timeline(served, user, 290, steps=16, seconds=16 * 30)
+        assert {lane["camera"]: lane["steps"] for lane in told["lanes"]} == lanes, user
+        assert (told["from"], told["to"]) == ("2026-11-27T08:19:53.000000Z", "2026-11-27T08:27:53.000000Z")
+        assert told["step_s"] == 30 and told["days"] == ["2026-11-27"]
+
+
+def test_a_camera_without_clips_has_an_empty_lane(served, recorder):
+    recorder.clips.clear()
+    told = timeline(served, "vera", 0, steps=4)
+    assert told["lanes"] == [{"camera": "front", "steps": "0000"}] and told["days"] == []
+
+
+def test_the_days_are_those_of_the_clock_that_the_question_is_asked_by(served, recorder):
+    for number, hour in ((30, -9), (31, 15), (32, 16)):  # 23:15 of the day before, 23:15, 00:15 of the next
+        recorder.add(number, camera=b"front", view=b"plain", start_wall_ns=MORNING + hour * 3600 * S,
+                     end_wall_ns=MORNING + hour * 3600 * S + S)
+    for zone, days in (("2026-11-24T00:00:00Z", ["2026-11-26", "2026-11-27", "2026-11-28"]),
+                       ("2026-11-24T00:00:00%2B01:00", ["2026-11-27", "2026-11-28"]),
+                       ("2026-11-24T00:00:00-01:00", ["2026-11-26", "2026-11-27"]),
+                       (MORNING // S - 3 * 86400, ["2026-11-26", "2026-11-27", "2026-11-28"])):
+        assert timeline(served, "vera", 30 * 3600, zone=zone)["days"] == days, zone
+
+
+def test_a_timeline_that_makes_no_sense_is_refused_by_its_key_and_what_is_allowed(served, recorder):
+    good = {"from": str(MORNING // S), "to": str(MORNING // S + 60), "steps": "10"}
+    for key, value, allowed in (("from", None, "a time as"), ("from", "yesterday", "a time as"), ("to", None, "a time as"),
+                                ("to", "-1", "a time as"), ("to", good["from"], "3660 days"), ("to", "8e9", "3660 days"),
+                                ("steps", None, "1 to 2000"), ("steps", "0", "1 to 2000"), ("steps", "2001", "1 to 2000"),
+                                ("steps", "1.5", "1 to 2000")):
+        query = "&".join(f"{name}={each}" for name, each in {**good, key: value}.items() if each is not None)
+        status, headers, told = ask(served, f"/v1/timeline?{query}")
+        assert (status, told["key"]) == (400, key) and allowed in told["allowed"], (query, told)
+        assert headers["content-type"] == "application/problem+json"
+    assert not recorder.asked
+    recorder.is_open = False
+    assert ask(served, "/v1/timeline?" + "&".join(f"{name}={each}" for name, each in good.items()))[0] == 503
+
+
 def test_a_part_of_a_clip_is_its_bytes(served):
     for given, first, last in (("0-0", 0, 0), ("500-", 500, len(VIDEO) - 1), ("-8", len(VIDEO) - 8, len(VIDEO) - 1),
                                ("262143-262144", 262143, 262144), ("300000-900000", 300000, 900000),

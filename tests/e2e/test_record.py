@@ -1,6 +1,7 @@
 """Recording by the real programs: what is in clips, and what goes on without them."""
 
 import contextlib
+import datetime
 import errno
 import json
 import os
@@ -62,6 +63,13 @@ def test_a_clip_begins_at_the_key_frame_before_the_asked_time_and_lacks_nothing(
         assert clip["start"] <= clip["asked"] and clip["event"] == count
     print(f"{count} clips begin {min(early) / pattern.FPS:.3f} to {max(early) / pattern.FPS:.3f} s "
           "before the asked time")
+    clips = clips_of(server)
+    begin = datetime.datetime.fromisoformat(clips[-1]["start"].replace("Z", "+00:00")).timestamp() - 2
+    lane, = ask(server, "GET", f"/v1/timeline?from={begin:.6f}&to={begin + 50:.6f}&steps=50")["lanes"]
+    spans = [[datetime.datetime.fromisoformat(clip[end].replace("Z", "+00:00")).timestamp() - begin
+              for end in ("start", "end")] for clip in clips]
+    assert lane == {"camera": "front", "steps": "".join(
+        "2" if any(first < step + 1 and last > step for first, last in spans) else "0" for step in range(50))}
     picture, *_ = clip_files(tmp_path, ".jpg")
     shown, = numbers_in(picture)
     first, = numbers_in(clip_files(tmp_path)[0])[:1]

@@ -26,6 +26,7 @@ void clip_request_free(void *context)
     tracks_leave(&asked->begun);
     g_byte_array_unref(asked->bytes);
     g_string_free(asked->list, TRUE);
+    g_clear_pointer(&asked->lanes, g_ptr_array_unref);
     g_free(asked);
 }
 
@@ -38,12 +39,10 @@ HTTP_RESULT clip_request_refuse(const struct http_call *call, struct clip_reques
     return result;
 }
 
-bool clip_request_shows(const struct clip_request *asked)
+bool clip_request_shows(const struct clip_request *asked, const char *camera, const char *view)
 {
-    const struct record_clip *clip = &asked->clip;
-
     return asked->role >= CONFIG_ROLE_ADMIN ||
-           lookup_view(asked->model->cameras, asked->role, clip->camera, clip->view, NULL);
+           lookup_view(asked->model->cameras, asked->role, camera, view, NULL);
 }
 
 // Answers of the recorder
@@ -63,12 +62,25 @@ static bool take_clips(struct clip_request *asked, const struct record_clips *he
     return head->more;
 }
 
+static bool take_lane(struct clip_request *asked, const struct link_message *message)
+{
+    const struct record_lane *head = (const struct record_lane *)message->payload;
+
+    if (asked->take_lane) {
+        asked->take_lane(asked, head, message->payload + sizeof *head,
+                         message->header.size - sizeof *head);
+    }
+    return head->more;
+}
+
 static bool take_message(struct clip_request *asked, const struct link_message *message)
 {
     const void *payload = message->payload;
 
     if (message->header.type == RECORD_CLIPS)
         return take_clips(asked, payload);
+    if (message->header.type == RECORD_LANE)
+        return take_lane(asked, message);
     if (message->header.type == RECORD_DONE) {
         asked->done = *(const struct record_done *)payload;
     } else {
@@ -158,7 +170,9 @@ static uint64_t read_id(const char *text)
 
 static HTTP_RESULT take_found(const struct http_call *call, struct clip_request *asked)
 {
-    if (asked->count == 0 || !clip_request_shows(asked))
+    const struct record_clip *clip = &asked->clip;
+
+    if (asked->count == 0 || !clip_request_shows(asked, clip->camera, clip->view))
         return clip_request_refuse(call, asked, MHD_HTTP_NOT_FOUND, "there is no such clip");
     return asked->found(call, asked);
 }

@@ -32,13 +32,20 @@ struct clip_request {
 
     // Called for each clip; NULL: nobody asks for a list.
     void (*take)(struct clip_request *asked);
-    GString *list;             // what it makes of them; owned
+    // Called for each lane of a timeline, whose steps are `size` bytes; NULL: nobody asks for one.
+    void (*take_lane)(struct clip_request *asked, const struct record_lane *lane,
+                      const uint8_t *steps, size_t size);
+    GPtrArray *lanes;          // what it makes of them; owned; NULL: none
+    GString *list;             // what `take` makes of the clips; owned
     unsigned shown, limit;     // how many it made, and may make
     const struct model *model; // borrowed
     enum config_role role;     // of who asks
 
     // The question as it was read, of one kind.
     struct record_list query;
+    struct record_timeline timeline; // up to `to_wall_ns`
+    int64_t to_wall_ns;
+    int64_t utc_offset_ns; // by how much the client's clock is ahead of UTC
     struct record_change change;
     struct record_trigger trigger; // of the track with this number
     uint32_t track;
@@ -64,8 +71,8 @@ HTTP_RESULT clip_request_wait(const struct http_call *call, struct clip_request 
 // Goes on with a request that has waited, or begins one about the clip whose id is the path's first
 // parameter: has `found` called with that. Replies 404 where the client is shown none.
 HTTP_RESULT clip_request_find(const struct http_call *call, clip_step *found);
-// Whether the client is shown the last clip that was told.
-bool clip_request_shows(const struct clip_request *asked);
+// Whether the client is shown clips of a view.
+bool clip_request_shows(const struct clip_request *asked, const char *camera, const char *view);
 // Why the recorder cannot do now what it is asked.
 const char *clip_request_explain(const struct clip_request *asked);
 // Replies that something is wrong, and frees `asked`.

@@ -58,8 +58,6 @@ static bool read_integer(const char *text, uint64_t most, uint64_t *ret_number)
     return g_ascii_string_to_unsigned(text, 10, 1, most, ret_number, NULL);
 }
 
-#define TIMES "a time as 2026-11-27T08:15:03Z, or seconds since 1970"
-
 // Reads the query. Whether it can; else the request is refused, as *ret_result.
 static bool read_query(const struct http_call *call, struct record_list *list,
                        HTTP_RESULT *ret_result)
@@ -68,7 +66,7 @@ static bool read_query(const struct http_call *call, struct record_list *list,
                *camera = http_query(call, "camera"), *limit = http_query(call, "limit"),
                *before = http_query(call, "before");
     uint64_t count = LIMIT;
-    const char *wrong = NULL, *got = NULL, *allowed = TIMES;
+    const char *wrong = NULL, *got = NULL, *allowed = CLIPS_ROUTE_TIMES;
 
     if (from && !clips_route_read_time(from, &list->from_wall_ns))
         wrong = "from", got = from;
@@ -91,8 +89,10 @@ static bool read_query(const struct http_call *call, struct record_list *list,
 
 static void list_clip(struct clip_request *asked)
 {
-    if (asked->shown < asked->limit && clip_request_shows(asked)) {
-        g_autofree char *text = clip_json(&asked->clip);
+    const struct record_clip *clip = &asked->clip;
+
+    if (asked->shown < asked->limit && clip_request_shows(asked, clip->camera, clip->view)) {
+        g_autofree char *text = clip_json(clip);
 
         g_string_append_printf(asked->list, "%s%s", asked->shown++ ? ",\n" : "", text);
     }

@@ -32,6 +32,9 @@ HTTP_RESULT clips_route_show(struct http_call *call);   // GET /v1/clips/{id}
 HTTP_RESULT clips_route_change(struct http_call *call); // PATCH
 HTTP_RESULT clips_route_delete(struct http_call *call); // DELETE
 
+// GET /v1/timeline: which steps of a span of time each camera has clips of.
+HTTP_RESULT timeline_route_show(struct http_call *call);
+
 // POST /v1/cameras/{camera}/record: starts, prolongs or stops a clip.
 HTTP_RESULT clips_route_record(struct http_call *call);
 // GET /v1/clips/excess: what other limits of `storage` would delete.
@@ -40,6 +43,7 @@ HTTP_RESULT clips_route_excess(struct http_call *call);
 // A time in a query: RFC 3339 ("2026-11-27T08:15:03Z"), or seconds since 1970 ("1764231303.5").
 // False: it is neither, or not in the years 1970 to 2261.
 bool clips_route_read_time(const char *text, int64_t *ret_wall_ns);
+#define CLIPS_ROUTE_TIMES "a time as 2026-11-27T08:15:03Z, or seconds since 1970"
 
 HTTP_RESULT clip_file_video(struct http_call *call);   // GET /v1/clips/{id}.mp4
 HTTP_RESULT clip_file_picture(struct http_call *call); // GET /v1/clips/{id}.jpg

@@ -183,6 +183,8 @@ static const struct http_route {
      config_route_keyframe, "asks the encoder of a view that is watched for a key frame"},
     {"GET", "/v1/clips", CONFIG_ROLE_VIEWER, clips_route_list,
      "JSON: clips, the newest first: ?from=&to=&camera=&limit=&before="},
+    {"GET", "/v1/timeline", CONFIG_ROLE_VIEWER, timeline_route_show,
+     "JSON: which steps of a span of time each camera has clips of: ?from=&to=&steps="},
     {"GET", "/v1/clips/excess", CONFIG_ROLE_OPERATOR, clips_route_excess,
      "JSON: what other limits would delete now: ?max_size=&min_free=&max_age_days="},
     {"GET", "/v1/clips/{id}.mp4", CONFIG_ROLE_VIEWER, clip_file_video,

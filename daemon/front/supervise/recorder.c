@@ -263,6 +263,20 @@ static int take_clips(struct recorder *recorder, const struct link_message *mess
     return 0;
 }
 
+static int take_lane(struct recorder *recorder, const struct link_message *message)
+{
+    struct record_lane *head = (struct record_lane *)message->payload;
+
+    if (message->header.size < sizeof *head ||
+        message->header.size > sizeof *head + RECORD_STEPS_MAX + RECORD_DAYS_MAX) {
+        return -EPROTO;
+    }
+    head->camera[sizeof head->camera - 1] = 0;
+    head->view[sizeof head->view - 1] = 0;
+    take_answer(recorder, message, head->more != 0);
+    return 0;
+}
+
 static int take_bytes(struct recorder *recorder, const struct link_message *message)
 {
     const struct record_bytes *head = (const struct record_bytes *)message->payload;
@@ -301,6 +315,8 @@ static int on_message(void *context, struct link_message *message)
         return take_clip(recorder, message);
     case RECORD_CLIPS:
         return take_clips(recorder, message);
+    case RECORD_LANE:
+        return take_lane(recorder, message);
     case RECORD_BYTES:
         return take_bytes(recorder, message);
     case RECORD_DONE:

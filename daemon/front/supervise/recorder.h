@@ -18,8 +18,8 @@ struct recorder;
 
 // Called with each message that answers a question, in order. `message` is NULL if no answer will
 // come, because the recorder is gone, cannot be started, or did not answer in 5 s. Its size is
-// checked, and texts in it end in NUL. Returns true if more is expected (RECORD_CLIPS with `more`);
-// after false it is not called again.
+// checked, and texts in it end in NUL. Returns true if more is expected (RECORD_CLIPS, RECORD_LANE
+// with `more`); after false it is not called again.
 typedef bool recorder_answer(void *context, const struct link_message *message);
 
 // Reports of the recorder to the front.
@@ -52,10 +52,10 @@ void recorder_want(struct recorder *recorder, bool wanted);
 // Whether it has to: something is recorded.
 bool recorder_is_wanted(const struct recorder *recorder);
 
-// Sends a question: one of RECORD_LIST, _FIND, _READ, _TRIGGER, _CHANGE, _TRIAL with its struct,
-// whose first member `request` it fills in. `view` is the track's number, of RECORD_TRIGGER. At
-// most 64 wait for answers. Returns the request's number, or 0: it cannot be asked now, and
-// `answer` is not called.
+// Sends a question: one of RECORD_LIST, _TIMELINE, _FIND, _READ, _TRIGGER, _CHANGE, _TRIAL with its
+// struct, whose first member `request` it fills in. `view` is the track's number, of
+// RECORD_TRIGGER. At most 64 wait for answers. Returns the request's number, or 0: it cannot be
+// asked now, and `answer` is not called.
 uint32_t recorder_ask(struct recorder *recorder, enum link_type type, uint32_t view, void *question,
                       size_t size, recorder_answer *answer, void *context);
 // Its answer is not wanted any more. Takes 0.
