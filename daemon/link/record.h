@@ -116,14 +116,16 @@ static inline int64_t record_trigger_until(const struct record_trigger *trigger,
     return until_ns > asked_ns ? until_ns : asked_ns;
 }
 
-// RECORD_LIST: the clips that overlap a span of time, the newest first. Answered by one or more
-// RECORD_CLIPS; the last one has `more` 0.
+// RECORD_LIST: the clips that overlap a span of time, the newest first; with `after_id` the oldest
+// first. Answered by one or more RECORD_CLIPS; the last one has `more` 0.
 struct record_list {
     uint32_t request;
     uint32_t count;                   // at most; 0 or more: RECORD_LIST_MAX
     int64_t from_wall_ns, to_wall_ns; // of 0 each: any time
     uint64_t before_id;               // 0: from the newest on, else those with smaller ids
-    char camera[RECORD_NAME_SIZE];    // "": of all
+    uint64_t after_id; // those with greater ids; 0: `before_id` counts, which is 0 else
+    // Of that camera, of views of that name, that show motion in a region of that name; "": of all.
+    char camera[RECORD_NAME_SIZE], view[RECORD_NAME_SIZE], region[RECORD_NAME_SIZE];
 };
 
 // RECORD_TIMELINE: which steps of a span of time each view has clips of, and which days. Answered

@@ -83,22 +83,31 @@ void library_carry_over(struct library *library, const struct library *before)
     }
 }
 
+static bool is_named(const char *name, const char *asked)
+{
+    return !*asked || strcmp(name, asked) == 0;
+}
+
 static bool is_asked_for(const struct recording *recording, const struct record_list *question)
 {
     return (!question->to_wall_ns || recording->start_wall_ns < question->to_wall_ns) &&
            recording->end_wall_ns >= question->from_wall_ns && !recording->is_leaving &&
-           (!question->camera[0] || strcmp(recording->camera, question->camera) == 0);
+           is_named(recording->camera, question->camera) &&
+           is_named(recording->view, question->view) &&
+           (!*question->region || recording_has_region(recording, question->region));
 }
 
 GPtrArray *library_list(const struct library *library, const struct record_list *question)
 {
     guint most = question->count ? MIN(question->count, RECORD_LIST_MAX) : RECORD_LIST_MAX;
-    guint place =
-        question->before_id ? place_of(library, question->before_id) : library->clips->len;
+    bool forward = question->after_id;
+    guint place = forward               ? place_of(library, question->after_id + 1)
+                  : question->before_id ? place_of(library, question->before_id)
+                                        : library->clips->len;
     GPtrArray *found = g_ptr_array_new();
 
-    while (place-- > 0 && found->len < most) {
-        struct recording *recording = library->clips->pdata[place];
+    while (found->len < most && (forward ? place < library->clips->len : place > 0)) {
+        struct recording *recording = library->clips->pdata[forward ? place++ : --place];
 
         if (is_asked_for(recording, question))
             g_ptr_array_add(found, recording);

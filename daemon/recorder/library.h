@@ -73,7 +73,7 @@ void library_forget(struct library *library, uint64_t id);
 // while it was read, which are still to be made, and the clock that named a clip.
 void library_carry_over(struct library *library, const struct library *before);
 
-// The clips that a question asks for, the newest first. The caller g_ptr_array_unref()s the array,
+// The clips that a question asks for, in its order. The caller g_ptr_array_unref()s the array,
 // whose struct recording are borrowed.
 GPtrArray *library_list(const struct library *library, const struct record_list *question);
 // Counts for a report what it says of clips: their numbers, bytes, and the oldest one.

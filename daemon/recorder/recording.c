@@ -128,6 +128,21 @@ void recording_add_region(struct recording *recording, const char *region)
     recording->regions = g_intern_string(all);
 }
 
+bool recording_has_region(const struct recording *recording, const char *region)
+{
+    size_t length = strlen(region);
+    const char *name = recording->regions;
+
+    while (name && *name) {
+        size_t end = strcspn(name, "/");
+
+        if (end == length && memcmp(name, region, length) == 0)
+            return true;
+        name += end + (name[end] == '/');
+    }
+    return false;
+}
+
 // Facts
 // ---------------------------------------------------------------------
 

@@ -60,6 +60,9 @@ void recording_date(struct recording *recording, int64_t wall_offset_ns);
 // Adds a region, unless it is there or there are RECORD_REGIONS_MAX.
 void recording_add_region(struct recording *recording, const char *region);
 
+// Whether it shows motion in a region of that name.
+bool recording_has_region(const struct recording *recording, const char *region);
+
 // Its line of JSON, without a newline. The caller g_free()s it.
 char *recording_line(const struct recording *recording);
 // Reads such a line, whatever follows it or the facts that are known. False: it is none, lacks a

@@ -314,8 +314,11 @@ static int take_list(struct recorder_server *server, struct link_message *messag
 {
     const struct record_list *question = (const void *)message->payload;
 
-    if (!ends_in_nul(question->camera, sizeof question->camera))
+    if (!ends_in_nul(question->camera, sizeof question->camera) ||
+        !ends_in_nul(question->view, sizeof question->view) ||
+        !ends_in_nul(question->region, sizeof question->region)) {
         return -EPROTO;
+    }
     g_autoptr(GPtrArray) found = library_list(archive_library(server->archive), question);
     send_clips(server, question->request, found);
     return 0;

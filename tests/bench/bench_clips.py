@@ -55,7 +55,8 @@ def main():
             for what, query in (("newest 100", ""), ("100 before the middle", f"before={middle}"),
                                 ("the oldest 100 by time", f"to={BEGIN_S + 3600}"),
                                 ("1000 before the middle", f"before={middle}&limit=1000"),
-                                ("camera without clips", "camera=other")):
+                                ("100 after the oldest", "after=1"), ("camera without clips", "camera=other"),
+                                ("region without clips", "region=other")):
                 measure(server, f"page: {what}", f"/v1/clips?{query}")
         finally:
             server.stop()

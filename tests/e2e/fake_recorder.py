@@ -134,8 +134,10 @@ class Recorder:
 
     def _record_list(self, payload):
         question = self._note("list", payload)
-        found = [clip for _, clip in sorted(self.clips.items(), reverse=True)
-                 if (not question.before_id or clip.id < question.before_id)
+        found = [clip for _, clip in sorted(self.clips.items(), reverse=not question.after_id)
+                 if (not question.before_id or question.after_id or clip.id < question.before_id)
+                 and clip.id > question.after_id and question.view in (b"", clip.view)
+                 and question.region in (b"", *clip.regions.split(b"/"))
                  and (not question.from_wall_ns or clip.end_wall_ns >= question.from_wall_ns)
                  and (not question.to_wall_ns or clip.start_wall_ns <= question.to_wall_ns)
                  and question.camera in (b"", clip.camera)][:question.count or None]

@@ -241,8 +241,10 @@ class Front:
         self.send("RECORD_TRIAL", struct.pack("@II", self.request, 0) + self.storage(**limits))
         return self.done(self.request)
 
-    def list(self, camera="", from_ns=0, to_ns=0, count=0, before=0):
-        request = self.ask("RECORD_LIST", "@IIqqQ40s", count, from_ns, to_ns, before, camera.encode())
+    def list(self, from_ns=0, to_ns=0, count=0, before=0, after=0, **names):
+        """`names` are those of a camera, a view and a region."""
+        request = self.ask("RECORD_LIST", "@IIqqQQ40s40s40s", count, from_ns, to_ns, before, after,
+                           *(names.get(kind, "").encode() for kind in ("camera", "view", "region")))
         return self.clips_of(request)
 
     def find(self, clip):

@@ -99,6 +99,18 @@ def test_a_list_is_of_a_time_and_a_camera_and_goes_on_page_by_page(served, recor
     assert ids(served, "ada", f"?from={MORNING // S + 420}&to={MORNING / S + 551.5}") == [9, 7]
     assert ids(served, "ada", "?camera=back") == []
     assert ids(served, "ada", "?camera=front&before=9") == [7, 5]
+    assert ids(served, "ada", "?after=5") == [7, 9, 11]
+    assert ids(served, "ada", "?after=5&limit=2") == [7, 9]
+    assert ids(served, "ada", "?after=11") == []
+    assert ids(served, "vera", "?after=5&limit=1") == [11]
+
+
+def test_a_list_is_of_a_view_and_a_region(served, recorder):
+    recorder.add(13, camera=b"front", view=b"inside", regions=("door", "yard"), start_wall_ns=MORNING)
+    assert ids(served, "ada", "?view=plain") == [11, 5]
+    assert ids(served, "ada", "?camera=front&view=inside") == [13, 7]
+    assert ids(served, "ada", "?region=yard") == [13]
+    assert ids(served, "ada", "?view=plain&region=yard") == []
 
 
 def test_pages_are_full_whatever_lies_between_that_the_user_may_not_see(served, recorder):
@@ -110,6 +122,8 @@ def test_pages_are_full_whatever_lies_between_that_the_user_may_not_see(served, 
     assert ids(served, "vera", "?camera=front&limit=70") == [*range(99, 29, -1)]
     assert ids(served, "vera", "?camera=front&limit=70&before=30") == [*range(29, 19, -1), 11, 5]
     assert ids(served, "vera", "?camera=front&limit=1&before=5") == []
+    assert ids(served, "vera", "?camera=front&limit=70&after=95") == [96, 97, 98, 99]
+    assert ids(served, "vera", "?camera=front&limit=2&after=5") == [11, 20]
 
 
 def test_lists_that_are_asked_for_without_pause_take_a_share_of_the_loop(edged, recorder):
@@ -141,7 +155,8 @@ def test_lists_that_are_asked_for_without_pause_take_a_share_of_the_loop(edged, 
 
 def test_a_query_that_makes_no_sense_is_refused_by_its_key(served):
     for query in ("from=yesterday", "to=-1", "to=nan", "from=9999-01-01T00:00:00Z", "from=2026-11-27",
-                  "camera=../x", "limit=0", "limit=1001", "before=x"):
+                  "camera=../x", "view=a/b", "region=%20", "region=" + 40 * "x", "limit=0", "limit=1001", "before=x", "after=0",
+                  "after=x", "after=5&before=9"):
         status, headers, told = ask(served, f"/v1/clips?{query}")
         assert (status, told["key"]) == (400, query.split("=")[0]), query
         assert headers["content-type"] == "application/problem+json"

@@ -58,32 +58,44 @@ static bool read_integer(const char *text, uint64_t most, uint64_t *ret_number)
     return g_ascii_string_to_unsigned(text, 10, 1, most, ret_number, NULL);
 }
 
+// A name in the query, that of a camera, a view or a region.
+static bool read_name(const char *text, char ret_name[RECORD_NAME_SIZE])
+{
+    return !text || (schema_name_rule.accepts(text) &&
+                     g_strlcpy(ret_name, text, RECORD_NAME_SIZE) < RECORD_NAME_SIZE);
+}
+
 // Reads the query. Whether it can; else the request is refused, as *ret_result.
 static bool read_query(const struct http_call *call, struct record_list *list,
                        HTTP_RESULT *ret_result)
 {
     const char *from = http_query(call, "from"), *to = http_query(call, "to"),
-               *camera = http_query(call, "camera"), *limit = http_query(call, "limit"),
-               *before = http_query(call, "before");
+               *limit = http_query(call, "limit"), *before = http_query(call, "before"),
+               *after = http_query(call, "after");
     uint64_t count = LIMIT;
-    const char *wrong = NULL, *got = NULL, *allowed = CLIPS_ROUTE_TIMES;
+    const char *wrong = NULL, *allowed = schema_name_rule.allowed;
 
-    if (from && !clips_route_read_time(from, &list->from_wall_ns))
-        wrong = "from", got = from;
+    if (!read_name(http_query(call, "camera"), list->camera))
+        wrong = "camera";
+    else if (!read_name(http_query(call, "view"), list->view))
+        wrong = "view";
+    else if (!read_name(http_query(call, "region"), list->region))
+        wrong = "region";
+    else if (from && !clips_route_read_time(from, &list->from_wall_ns))
+        wrong = "from", allowed = CLIPS_ROUTE_TIMES;
     else if (to && !clips_route_read_time(to, &list->to_wall_ns))
-        wrong = "to", got = to;
-    else if (camera && !schema_name_rule.accepts(camera))
-        wrong = "camera", got = camera, allowed = schema_name_rule.allowed;
+        wrong = "to", allowed = CLIPS_ROUTE_TIMES;
     else if (limit && !read_integer(limit, LIMIT_MAX, &count))
-        wrong = "limit", got = limit, allowed = "1 to 1000";
+        wrong = "limit", allowed = "1 to 1000";
     else if (before && !read_integer(before, G_MAXINT64, &list->before_id))
-        wrong = "before", got = before, allowed = "the id of a clip";
+        wrong = "before", allowed = "the id of a clip";
+    else if (after && (before || !read_integer(after, G_MAXINT64, &list->after_id)))
+        wrong = "after", allowed = "the id of a clip, and no `before`";
     if (wrong) {
-        *ret_result = http_refuse_value(call->connection, wrong, got, allowed);
+        *ret_result = http_refuse_value(call->connection, wrong, http_query(call, wrong), allowed);
         return false;
     }
     list->count = (uint32_t)count;
-    g_strlcpy(list->camera, camera ? camera : "", sizeof list->camera);
     return true;
 }
 
@@ -105,7 +117,7 @@ static HTTP_RESULT reply_list(const struct http_call *call, struct clip_request 
     char *text;
 
     if (asked->shown < asked->limit && asked->count >= asked->limit) {
-        query->before_id = asked->clip.id;
+        *(query->after_id ? &query->after_id : &query->before_id) = asked->clip.id;
         query->count = LIMIT_MAX;
         return clip_request_ask(call, asked, RECORD_LIST, 0, query, sizeof *query, reply_list);
     }

@@ -27,6 +27,7 @@ HTTP_RESULT tune_route_reply(struct http_call *call);
 // ---------------------------------------------------------------------
 
 // GET /v1/clips: a list, the newest first; with ?before=ID the older ones, until the list is empty.
+// With ?after=ID the newer ones, the oldest of these first.
 HTTP_RESULT clips_route_list(struct http_call *call);
 HTTP_RESULT clips_route_show(struct http_call *call);   // GET /v1/clips/{id}
 HTTP_RESULT clips_route_change(struct http_call *call); // PATCH

@@ -182,7 +182,7 @@ static const struct http_route {
     {"POST", "/v1/cameras/{camera}/views/{view}/keyframe", CONFIG_ROLE_OPERATOR,
      config_route_keyframe, "asks the encoder of a view that is watched for a key frame"},
     {"GET", "/v1/clips", CONFIG_ROLE_VIEWER, clips_route_list,
-     "JSON: clips, the newest first: ?from=&to=&camera=&limit=&before="},
+     "JSON: clips, the newest first: ?from=&to=&camera=&view=&region=&limit=&before=&after="},
     {"GET", "/v1/timeline", CONFIG_ROLE_VIEWER, timeline_route_show,
      "JSON: which steps of a span of time each camera has clips of: ?from=&to=&steps="},
     {"GET", "/v1/clips/excess", CONFIG_ROLE_OPERATOR, clips_route_excess,

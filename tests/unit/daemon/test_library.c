@@ -160,6 +160,44 @@ TEST(test_a_clock_that_jumps_while_it_is_synchronized_is_not_trusted_for_a_day)
     }
 }
 
+TEST(test_a_list_goes_both_ways_and_is_of_the_names_asked_for)
+{
+    static const struct {
+        struct record_list question;
+        const char *expected;
+    } cases[] = {
+        {{0}, "654321"},
+        {{.count = 2}, "65"},
+        {{.before_id = 4}, "321"},
+        {{.before_id = 1}, ""},
+        {{.after_id = 4}, "56"},
+        {{.after_id = 2, .count = 3}, "345"},
+        {{.after_id = 6}, ""},
+        {{.after_id = UINT64_MAX >> 1}, ""},
+        {{.camera = "front", .view = "plain"}, "654321"},
+        {{.view = "edges"}, ""},
+        {{.camera = "back"}, ""},
+        {{.region = "door"}, "6532"},
+        {{.region = "yard"}, "5"},
+        {{.region = "doo"}, ""},
+        {{.region = "door", .after_id = 2, .count = 1}, "3"},
+        {{.region = "door", .before_id = 5, .count = 1}, "3"},
+    };
+    struct library library;
+
+    fill(&library, "aeeame");
+    library_find(&library, 5)->regions = "door/yard";
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        g_autoptr(GPtrArray) found = library_list(&library, &cases[i].question);
+        char ids[16] = "";
+
+        for (guint k = 0; k < found->len; k++)
+            ids[k] = (char)('0' + ((const struct recording *)found->pdata[k])->id);
+        assert_string_equal(ids, cases[i].expected);
+    }
+    library_finish(&library);
+}
+
 // A week of clips of up to ten minutes from four cameras, one of them after the other.
 TEST(test_a_week_stays_within_its_limit)
 {
