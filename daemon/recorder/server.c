@@ -3,7 +3,7 @@
 #include "config/config.h"
 #include "config/schema/schema.h"
 #include "daemon/common/log.h"
-#include "daemon/link/link.h"
+#include "daemon/link/link_end.h"
 #include "daemon/recorder/footage.h"
 #include "daemon/recorder/timeline.h"
 
@@ -26,14 +26,13 @@ struct waiting {
 };
 
 struct recorder_server {
-    int listener;      // -1: there is one front alone
-    struct link *link; // owned; NULL: no front is connected
-    bool greeted;
+    int listener;        // -1: there is one front alone
+    struct link_end end; // closed while no front is connected
     struct archive *archive;
     struct footage_pool pool;
     GArray *waiting;  // of struct waiting
     uint32_t tickets; // given so far
-    guint accept_watch, read_watch, write_watch, tick_timer;
+    guint accept_watch, tick_timer;
     void (*ended)(void *context);
     void *context;
 };
@@ -41,29 +40,11 @@ struct recorder_server {
 // Sending
 // ---------------------------------------------------------------------
 
-static gboolean on_writable(gint fd, GIOCondition condition, gpointer data)
-{
-    struct recorder_server *server = data;
-
-    (void)fd;
-    (void)condition;
-    if (link_flush(server->link) == 0 && link_wants_write(server->link))
-        return G_SOURCE_CONTINUE;
-    server->write_watch = 0;
-    return G_SOURCE_REMOVE;
-}
-
 // A front that does not read loses messages; it hears of states again, and gives up questions.
 static void send_pieces(struct recorder_server *server, enum link_type type,
                         const struct iovec *pieces, int count)
 {
-    if (!server->link)
-        return;
-    link_send(server->link, type, 0, pieces, count);
-    if (!server->write_watch && link_wants_write(server->link)) {
-        server->write_watch =
-            g_unix_fd_add(link_fd(server->link), G_IO_OUT | G_IO_ERR, on_writable, server);
-    }
+    link_end_send(&server->end, type, 0, pieces, count);
 }
 
 static void send_message(struct recorder_server *server, enum link_type type, const void *bytes,
@@ -194,18 +175,9 @@ static bool ends_in_nul(const char *text, size_t size)
     return memchr(text, 0, size) != NULL;
 }
 
-static int take_hello(struct recorder_server *server, struct link_message *message)
+static int take_storage(void *context, struct link_message *message)
 {
-    if (server->greeted || strcmp((const char *)message->payload, EDGED_VERSION) != 0) {
-        log_error("the front is of another version than " EDGED_VERSION ", hanging up");
-        return -EPROTO;
-    }
-    server->greeted = true;
-    return 0;
-}
-
-static int take_storage(struct recorder_server *server, struct link_message *message)
-{
+    struct recorder_server *server = context;
     const struct record_storage *storage = (const void *)message->payload;
 
     if (!ends_in_nul(storage->path, sizeof storage->path) || storage->path[0] != '/')
@@ -218,8 +190,9 @@ static int take_storage(struct recorder_server *server, struct link_message *mes
     return 0;
 }
 
-static int take_track(struct recorder_server *server, struct link_message *message)
+static int take_track(void *context, struct link_message *message)
 {
+    struct recorder_server *server = context;
     const struct record_track *track = (const void *)message->payload;
 
     if (!ends_in_nul(track->camera, sizeof track->camera) ||
@@ -231,8 +204,9 @@ static int take_track(struct recorder_server *server, struct link_message *messa
     return footage_set(&server->pool, message->header.view, track) ? 0 : -EPROTO;
 }
 
-static int take_track_end(struct recorder_server *server, struct link_message *message)
+static int take_track_end(void *context, struct link_message *message)
 {
+    struct recorder_server *server = context;
     struct footage *footage = footage_find(&server->pool, message->header.view);
 
     if (footage)
@@ -240,8 +214,9 @@ static int take_track_end(struct recorder_server *server, struct link_message *m
     return 0;
 }
 
-static int take_unit(struct recorder_server *server, struct link_message *message)
+static int take_unit(void *context, struct link_message *message)
 {
+    struct recorder_server *server = context;
     struct footage *footage = footage_find(&server->pool, message->header.view);
 
     if (footage)
@@ -249,8 +224,9 @@ static int take_unit(struct recorder_server *server, struct link_message *messag
     return 0;
 }
 
-static int take_wanted(struct recorder_server *server, struct link_message *message)
+static int take_wanted(void *context, struct link_message *message)
 {
+    struct recorder_server *server = context;
     struct footage *footage = footage_find(&server->pool, message->header.view);
     const struct record_wanted *wanted = (const void *)message->payload;
 
@@ -270,8 +246,9 @@ static int take_wanted(struct recorder_server *server, struct link_message *mess
     return 0;
 }
 
-static int take_picture(struct recorder_server *server, struct link_message *message)
+static int take_picture(void *context, struct link_message *message)
 {
+    struct recorder_server *server = context;
     struct footage *footage = footage_find(&server->pool, message->header.view);
     const struct record_picture *picture = (const void *)message->payload;
     uint64_t id = footage ? footage_clip_at(footage, picture->captured_ns) : 0;
@@ -283,8 +260,9 @@ static int take_picture(struct recorder_server *server, struct link_message *mes
     return 0;
 }
 
-static int take_trigger(struct recorder_server *server, struct link_message *message)
+static int take_trigger(void *context, struct link_message *message)
 {
+    struct recorder_server *server = context;
     struct footage *footage = footage_find(&server->pool, message->header.view);
     const struct record_trigger *trigger = (const void *)message->payload;
     uint64_t id = 0;
@@ -310,8 +288,9 @@ static void send_clips(struct recorder_server *server, uint32_t request, const G
     } while (at < found->len);
 }
 
-static int take_list(struct recorder_server *server, struct link_message *message)
+static int take_list(void *context, struct link_message *message)
 {
+    struct recorder_server *server = context;
     const struct record_list *question = (const void *)message->payload;
 
     if (!ends_in_nul(question->camera, sizeof question->camera) ||
@@ -338,8 +317,9 @@ static void send_lane(struct recorder_server *server, uint32_t request, bool mor
     send_pieces(server, RECORD_LANE, pieces, lane ? 2 : 1);
 }
 
-static int take_timeline(struct recorder_server *server, struct link_message *message)
+static int take_timeline(void *context, struct link_message *message)
 {
+    struct recorder_server *server = context;
     const struct record_timeline *question = (const void *)message->payload;
 
     if (!timeline_can_answer(question))
@@ -353,8 +333,9 @@ static int take_timeline(struct recorder_server *server, struct link_message *me
     return 0;
 }
 
-static int take_find(struct recorder_server *server, struct link_message *message)
+static int take_find(void *context, struct link_message *message)
 {
+    struct recorder_server *server = context;
     const struct record_find *question = (const void *)message->payload;
     const struct recording *recording =
         library_find(archive_library(server->archive), question->id);
@@ -375,8 +356,9 @@ static unsigned reads_waiting(const struct recorder_server *server)
     return count;
 }
 
-static int take_read(struct recorder_server *server, struct link_message *message)
+static int take_read(void *context, struct link_message *message)
 {
+    struct recorder_server *server = context;
     const struct record_read *question = (const void *)message->payload;
 
     if (question->size == 0 || question->size > RECORD_BYTES_MAX || question->part > RECORD_STILL)
@@ -391,8 +373,9 @@ static int take_read(struct recorder_server *server, struct link_message *messag
     return 0;
 }
 
-static int take_change(struct recorder_server *server, struct link_message *message)
+static int take_change(void *context, struct link_message *message)
 {
+    struct recorder_server *server = context;
     const struct record_change *question = (const void *)message->payload;
 
     if (question->action < RECORD_KEEP || question->action > RECORD_DELETE)
@@ -402,8 +385,9 @@ static int take_change(struct recorder_server *server, struct link_message *mess
     return 0;
 }
 
-static int take_trial(struct recorder_server *server, struct link_message *message)
+static int take_trial(void *context, struct link_message *message)
 {
+    struct recorder_server *server = context;
     const struct record_trial *question = (const void *)message->payload;
 
     struct record_done done = {.request = question->request};
@@ -413,48 +397,23 @@ static int take_trial(struct recorder_server *server, struct link_message *messa
     return 0;
 }
 
-struct handler {
-    int (*take)(struct recorder_server *server, struct link_message *message);
-    size_t size;      // of the payload
-    bool has_more;    // bytes follow
-    bool is_question; // and begins with the request's number
-};
-
-static const struct handler handlers[LINK_TYPE_COUNT] = {
-    [RECORD_HELLO] = {take_hello, 0, true, false},
-    [RECORD_STORAGE] = {take_storage, sizeof(struct record_storage), false, false},
-    [RECORD_TRACK] = {take_track, sizeof(struct record_track), false, false},
-    [RECORD_TRACK_END] = {take_track_end, 0, false, false},
-    [RECORD_UNIT] = {take_unit, sizeof(struct record_unit), true, false},
-    [RECORD_WANTED] = {take_wanted, sizeof(struct record_wanted), false, false},
-    [RECORD_PICTURE] = {take_picture, sizeof(struct record_picture), true, false},
-    [RECORD_TRIGGER] = {take_trigger, sizeof(struct record_trigger), false, true},
-    [RECORD_LIST] = {take_list, sizeof(struct record_list), false, true},
-    [RECORD_TIMELINE] = {take_timeline, sizeof(struct record_timeline), false, true},
-    [RECORD_FIND] = {take_find, sizeof(struct record_find), false, true},
-    [RECORD_READ] = {take_read, sizeof(struct record_read), false, true},
-    [RECORD_CHANGE] = {take_change, sizeof(struct record_change), false, true},
-    [RECORD_TRIAL] = {take_trial, sizeof(struct record_trial), false, true},
-};
-
-static int on_message(void *context, struct link_message *message)
+// Questions are answered once the folder is open; each begins with the request's number.
+static int take_question(void *context, struct link_message *message)
 {
+    static int (*const answers[LINK_TYPE_COUNT])(void *context, struct link_message *message) = {
+        [RECORD_TRIGGER] = take_trigger,   [RECORD_LIST] = take_list,
+        [RECORD_TIMELINE] = take_timeline, [RECORD_FIND] = take_find,
+        [RECORD_READ] = take_read,         [RECORD_CHANGE] = take_change,
+        [RECORD_TRIAL] = take_trial,
+    };
     struct recorder_server *server = context;
-    const struct handler *handler = &handlers[message->header.type];
-    uint32_t size = message->header.size;
+    uint32_t request;
 
-    if (!handler->take || size < handler->size || (!handler->has_more && size > handler->size) ||
-        (!server->greeted && message->header.type != RECORD_HELLO)) {
-        return -EPROTO;
-    }
-    if (handler->is_question && !archive_is_open(server->archive)) {
-        uint32_t request;
-
-        memcpy(&request, message->payload, sizeof request);
-        send_done(server, request, -EAGAIN, 0);
-        return 0;
-    }
-    return handler->take(server, message);
+    if (archive_is_open(server->archive))
+        return answers[message->header.type](context, message);
+    memcpy(&request, message->payload, sizeof request);
+    send_done(server, request, -EAGAIN, 0);
+    return 0;
 }
 
 // Connections
@@ -470,45 +429,54 @@ static void clear_source(guint *source)
 
 static void disconnect(struct recorder_server *server)
 {
-    clear_source(&server->read_watch);
-    clear_source(&server->write_watch);
-    link_free(TAKE(server->link));
-    server->greeted = false;
+    link_end_close(&server->end);
     for (guint i = 0; i < server->waiting->len; i++)
         g_array_index(server->waiting, struct waiting, i).until_ns = 0;
     footage_pool_disconnect(&server->pool);
 }
 
-static gboolean on_readable(gint fd, GIOCondition condition, gpointer data)
+static void on_ended(void *context, int reason, const char *sentence)
 {
-    struct recorder_server *server = data;
+    struct recorder_server *server = context;
 
-    (void)fd;
-    (void)condition;
-    int r = link_receive(server->link, on_message, server);
-    if (r == 0)
-        return G_SOURCE_CONTINUE;
-    if (r != -EPIPE)
-        log_error("the front sent what is no message, hanging up");
-    server->read_watch = 0;
+    if (reason != -EPIPE)
+        log_error("the front %s, hanging up", sentence);
     disconnect(server);
     if (server->listener < 0)
         server->ended(server->context);
-    return G_SOURCE_REMOVE;
 }
+
+static const struct link_protocol protocol = {
+    .kinds =
+        {
+            [RECORD_HELLO] = {"hello", NULL, 0, true},
+            [RECORD_STORAGE] = {"storage", take_storage, sizeof(struct record_storage), false},
+            [RECORD_TRACK] = {"track", take_track, sizeof(struct record_track), false},
+            [RECORD_TRACK_END] = {"track end", take_track_end, 0, false},
+            [RECORD_UNIT] = {"unit", take_unit, sizeof(struct record_unit), true},
+            [RECORD_WANTED] = {"wanted", take_wanted, sizeof(struct record_wanted), false},
+            [RECORD_PICTURE] = {"picture", take_picture, sizeof(struct record_picture), true},
+            [RECORD_TRIGGER] = {"trigger", take_question, sizeof(struct record_trigger), false},
+            [RECORD_LIST] = {"list", take_question, sizeof(struct record_list), false},
+            [RECORD_TIMELINE] = {"timeline", take_question, sizeof(struct record_timeline), false},
+            [RECORD_FIND] = {"find", take_question, sizeof(struct record_find), false},
+            [RECORD_READ] = {"read", take_question, sizeof(struct record_read), false},
+            [RECORD_CHANGE] = {"change", take_question, sizeof(struct record_change), false},
+            [RECORD_TRIAL] = {"trial", take_question, sizeof(struct record_trial), false},
+        },
+    .hello = RECORD_HELLO,
+    .queue_bytes = QUEUE_BYTES,
+    .ended = on_ended,
+};
 
 // Takes over `fd`.
 static int connect_front(struct recorder_server *server, int fd)
 {
-    int r = link_new(fd, QUEUE_BYTES, &server->link);
+    int r = link_end_open(&server->end, fd, &protocol, server);
 
-    if (r < 0) {
-        close(fd);
-        return r;
-    }
-    server->read_watch = g_unix_fd_add(fd, G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable, server);
-    send_message(server, RECORD_HELLO, EDGED_VERSION, strlen(EDGED_VERSION));
-    return 0;
+    if (r == 0)
+        link_end_send_hello(&server->end);
+    return r;
 }
 
 static gboolean on_connection(gint listener, GIOCondition condition, gpointer data)
@@ -520,7 +488,7 @@ static gboolean on_connection(gint listener, GIOCondition condition, gpointer da
     (void)condition;
     if (fd < 0)
         return G_SOURCE_CONTINUE;
-    if (server->link)
+    if (server->end.link)
         disconnect(server);
     int r = connect_front(server, fd);
     if (r < 0)

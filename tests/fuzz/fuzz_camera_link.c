@@ -2,7 +2,7 @@
 // watched: what reaches the rest of the front is checked. The bits of the first byte: 1 says hello;
 // 2 lets the process read nothing before the front has to wait for it; 4 lets it hang up early.
 //
-// Parsers: daemon/front/supervise/camera_link.c
+// Parsers: daemon/front/supervise/camera_link.c daemon/link/link_end.c
 #include "tests/fuzz/fuzz_link_messages.h"
 
 #include "config/schema/schema.h"

@@ -1,13 +1,14 @@
 #include "daemon/front/supervise/camera_link.h"
 
 #include "config/schema/schema.h"
-#include "daemon/link/link.h"
+#include "daemon/link/link_end.h"
 
 #include <errno.h>
-#include <glib-unix.h>
 #include <string.h>
 
-#define CAMERA_LINK_QUEUE_BYTES (1u << 20)
+#define QUEUE_BYTES (1u << 20)
+#define SILENCE_MS 5000
+#define FIRST_SIGN_MS 60000          // GStreamer looks through its plugins at the first start
 #define TUNE_MAX_US 1e9              // no kernel may take that long
 #define AHEAD_MAX_NS (10 * NS_PER_S) // how far from now a frame's time may be
 #define PATIENCE_MAX_NS (60 * NS_PER_S)
@@ -22,23 +23,15 @@ struct linked_view {
 };
 
 struct camera_link {
-    struct link *link; // owned
+    struct link_end end;
     struct linked_view views[LINK_VIEWS_MAX];
     size_t view_count;
     uint32_t numbers; // given so far
-    bool greeted;     // the process has said hello
     const struct camera_link_events *events;
     void *context;
     struct camera_link_tuner tuner; // `progress` NULL: there is no tune
     uint32_t tune;                  // the number of the newest
-    struct error error;             // how the process broke the protocol
-    guint read_watch, write_watch;  // GLib source ids; 0: none
 };
-
-static int reject(struct camera_link *link, const char *what, uint32_t size)
-{
-    return error_set(&link->error, -EPROTO, "sent a bad %s message of %u bytes", what, size);
-}
 
 // The view with that number. NULL: it has been removed, and the process sent the message before it
 // knew.
@@ -60,31 +53,6 @@ static struct linked_view *find_stream(struct camera_link *link, const struct st
     return NULL;
 }
 
-static gboolean on_writable(gint fd, GIOCondition condition, gpointer data)
-{
-    struct camera_link *link = data;
-
-    (void)fd;
-    (void)condition;
-    // A broken pipe shows up on the reading side too, where it is handled.
-    if (link_flush(link->link) == 0 && link_wants_write(link->link))
-        return G_SOURCE_CONTINUE;
-    link->write_watch = 0;
-    return G_SOURCE_REMOVE;
-}
-
-static int send_pieces(struct camera_link *link, enum link_type type, uint32_t view,
-                       const struct iovec *pieces, int count)
-{
-    int r = link_send(link->link, type, view, pieces, count);
-
-    if (!link->write_watch && link_wants_write(link->link)) {
-        link->write_watch =
-            g_unix_fd_add(link_fd(link->link), G_IO_OUT | G_IO_ERR, on_writable, link);
-    }
-    return r;
-}
-
 // A message is lost only when the process does not read, and such a process is noticed by its
 // silence.
 static int send_bytes(struct camera_link *link, enum link_type type, uint32_t view,
@@ -92,20 +60,7 @@ static int send_bytes(struct camera_link *link, enum link_type type, uint32_t vi
 {
     const struct iovec piece = {(void *)bytes, size};
 
-    return send_pieces(link, type, view, &piece, size > 0);
-}
-
-static int handle_hello(struct camera_link *link, const struct link_message *message)
-{
-    const char *version = (const char *)message->payload;
-
-    if (link->greeted)
-        return error_set(&link->error, -EPROTO, "sent a second hello");
-    link->greeted = true;
-    return strcmp(version, EDGED_VERSION) == 0
-               ? 0
-               : error_set(&link->error, -EPROTO, "is of version %.32s and edged of " EDGED_VERSION,
-                           version);
+    return link_end_send(&link->end, type, view, &piece, size > 0);
 }
 
 // Whether the name and the numbers make sense, because they are shown.
@@ -122,16 +77,14 @@ static bool is_event(const struct link_event *event)
            event->at_ns >= event->started_ns && event->at_ns <= clock_now_ns() + AHEAD_MAX_NS;
 }
 
-static int handle_event(struct camera_link *link, const struct link_message *message)
+static int take_event(void *context, struct link_message *message)
 {
-    struct link_event event;
+    const struct camera_link *link = context;
+    const struct link_event *event = (const void *)message->payload;
 
-    if (message->header.size != sizeof event)
-        return reject(link, "motion", message->header.size);
-    memcpy(&event, message->payload, sizeof event);
-    if (!is_event(&event))
-        return reject(link, "motion", message->header.size);
-    link->events->motion(link->context, &event);
+    if (!is_event(event))
+        return -EPROTO;
+    link->events->motion(link->context, event);
     return 0;
 }
 
@@ -156,59 +109,71 @@ static void settle_heat(struct heat *heat)
     heat->power_mode[sizeof heat->power_mode - 1] = 0;
 }
 
-static int handle_telemetry(struct camera_link *link, const struct link_message *message)
+static void settle_texts(struct link_telemetry *telemetry)
 {
-    struct link_telemetry telemetry;
+    telemetry->format[sizeof telemetry->format - 1] = 0;
+    telemetry->path[sizeof telemetry->path - 1] = 0;
+    telemetry->error[sizeof telemetry->error - 1] = 0;
+    telemetry->backend[sizeof telemetry->backend - 1] = 0;
+    telemetry->gpu[sizeof telemetry->gpu - 1] = 0;
+    telemetry->refusal[sizeof telemetry->refusal - 1] = 0;
+    for (size_t i = 0; i < LINK_VIEWS_MAX; i++) {
+        telemetry->views[i].encoder[sizeof telemetry->views[i].encoder - 1] = 0;
+        telemetry->views[i].governor[sizeof telemetry->views[i].governor - 1] = 0;
+    }
+}
 
-    if (message->header.size != sizeof telemetry)
-        return reject(link, "telemetry", message->header.size);
-    memcpy(&telemetry, message->payload, sizeof telemetry);
-    if (telemetry.state >= LINK_CAMERA_STATE_COUNT)
-        return reject(link, "telemetry", message->header.size);
-    telemetry.format[sizeof telemetry.format - 1] = 0;
-    telemetry.path[sizeof telemetry.path - 1] = 0;
-    telemetry.error[sizeof telemetry.error - 1] = 0;
-    telemetry.backend[sizeof telemetry.backend - 1] = 0;
-    telemetry.gpu[sizeof telemetry.gpu - 1] = 0;
-    telemetry.refusal[sizeof telemetry.refusal - 1] = 0;
-    settle_heat(&telemetry.heat);
-    settle_trials(telemetry.trials);
+static int take_telemetry(void *context, struct link_message *message)
+{
+    struct camera_link *link = context;
+    struct link_telemetry *telemetry = (void *)message->payload;
+
+    if (telemetry->state >= LINK_CAMERA_STATE_COUNT)
+        return -EPROTO;
+    settle_texts(telemetry);
+    settle_heat(&telemetry->heat);
+    settle_trials(telemetry->trials);
     for (size_t i = 0; i < LINK_REGIONS_MAX; i++) {
-        if (telemetry.regions[i].name[0] && !is_region(&telemetry.regions[i]))
-            return reject(link, "telemetry", message->header.size);
+        if (telemetry->regions[i].name[0] && !is_region(&telemetry->regions[i]))
+            return -EPROTO;
     }
     for (size_t i = 0; i < LINK_VIEWS_MAX; i++) {
-        const struct linked_view *view = find_number(link, telemetry.views[i].view);
+        const struct linked_view *view = find_number(link, telemetry->views[i].view);
 
-        telemetry.views[i].encoder[sizeof telemetry.views[i].encoder - 1] = 0;
-        telemetry.views[i].governor[sizeof telemetry.views[i].governor - 1] = 0;
         if (view) {
-            stream_set_rate(view->stream, telemetry.fps_milli);
-            stream_set_patience(view->stream, CLAMP(telemetry.patience_ns, 0, PATIENCE_MAX_NS));
-            stream_set_view_counters(view->stream, telemetry.views[i].encoded,
-                                     telemetry.views[i].dropped, telemetry.views[i].encoder,
-                                     telemetry.views[i].governor);
+            stream_set_rate(view->stream, telemetry->fps_milli);
+            stream_set_patience(view->stream, CLAMP(telemetry->patience_ns, 0, PATIENCE_MAX_NS));
+            stream_set_view_counters(view->stream, telemetry->views[i].encoded,
+                                     telemetry->views[i].dropped, telemetry->views[i].encoder,
+                                     telemetry->views[i].governor);
         }
     }
-    link->events->telemetry(link->context, &telemetry);
+    link_end_expect(&link->end, SILENCE_MS);
+    link->events->telemetry(link->context, telemetry);
     return 0;
 }
 
-static int handle_video(struct camera_link *link, struct link_message *message)
+static int take_slate(void *context, struct link_message *message)
 {
-    bool slate = message->header.type == LINK_SLATE;
-
+    struct camera_link *link = context;
     const struct linked_view *view = find_number(link, message->header.view);
-    size_t size = message->header.size;
+
     if (!view)
         return 0;
-    int r = slate ? stream_take_slate(view->stream, TAKE(message->payload), size)
-                  : stream_take_access_unit(view->stream, TAKE(message->payload), size);
-    if (r < 0)
-        return reject(link, slate ? "slate" : "access unit", message->header.size);
-    if (slate)
-        link->events->slate(link->context);
+    if (stream_take_slate(view->stream, TAKE(message->payload), message->header.size) < 0)
+        return -EPROTO;
+    link->events->slate(link->context);
     return 0;
+}
+
+static int take_access_unit(void *context, struct link_message *message)
+{
+    const struct linked_view *view = find_number(context, message->header.view);
+    int r =
+        view ? stream_take_access_unit(view->stream, TAKE(message->payload), message->header.size)
+             : 0;
+
+    return r < 0 ? -EPROTO : 0;
 }
 
 // One that a configuration can have, or nothing.
@@ -234,23 +199,21 @@ static bool is_progress(const struct link_tune_progress *progress)
 }
 
 // Of a tune that was stopped some may still come.
-static int handle_tune(struct camera_link *link, const struct link_message *message)
+static int take_tune(void *context, struct link_message *message)
 {
-    struct link_tune_progress progress;
+    struct camera_link *link = context;
+    struct link_tune_progress *progress = (void *)message->payload;
 
-    if (message->header.size != sizeof progress)
-        return reject(link, "tune", message->header.size);
-    memcpy(&progress, message->payload, sizeof progress);
-    progress.sentence[sizeof progress.sentence - 1] = 0;
-    if (!is_progress(&progress))
-        return reject(link, "tune", message->header.size);
-    if (!link->tuner.progress || progress.number != link->tune)
+    progress->sentence[sizeof progress->sentence - 1] = 0;
+    if (!is_progress(progress))
+        return -EPROTO;
+    if (!link->tuner.progress || progress->number != link->tune)
         return 0;
     const struct camera_link_tuner tuner = link->tuner;
-    const struct linked_view *view = find_number(link, progress.view);
-    if (progress.kind >= LINK_TUNE_DONE)
+    const struct linked_view *view = find_number(link, progress->view);
+    if (progress->kind >= LINK_TUNE_DONE)
         link->tuner.progress = NULL;
-    tuner.progress(tuner.context, &progress, view ? view->stream : NULL);
+    tuner.progress(tuner.context, progress, view ? view->stream : NULL);
     return 0;
 }
 
@@ -269,8 +232,9 @@ static void ask_for_snapshots(struct camera_link *link, struct linked_view *view
     }
 }
 
-static int handle_snapshot(struct camera_link *link, struct link_message *message)
+static int take_snapshot(void *context, struct link_message *message)
 {
+    struct camera_link *link = context;
     struct linked_view *view = find_number(link, message->header.view);
     unsigned scale;
 
@@ -284,74 +248,82 @@ static int handle_snapshot(struct camera_link *link, struct link_message *messag
         ask_for_snapshots(link, view);
     }
     stream_unref(view->stream);
-    return r < 0 ? reject(link, "snapshot", message->header.size) : 0;
+    return r < 0 ? -EPROTO : 0;
 }
 
-static int handle_encoder_hung(struct camera_link *link, const struct link_message *message)
+static int take_fatal(void *context, struct link_message *message)
 {
-    uint32_t encoder;
+    const struct camera_link *link = context;
 
-    if (message->header.size != sizeof encoder)
-        return reject(link, "hung encoder", message->header.size);
-    memcpy(&encoder, message->payload, sizeof encoder);
-    if (encoder == CONFIG_ENCODER_AUTO || encoder >= CONFIG_ENCODER_COUNT)
-        return reject(link, "hung encoder", message->header.size);
-    link->events->encoder_hung(link->context, encoder);
-    return error_set(&link->error, -EDEADLK, "hangs in an encoder");
+    link->events->ending(link->context, true, (const char *)message->payload);
+    return 0;
 }
 
-static int on_message(void *context, struct link_message *message)
+static int take_restart(void *context, struct link_message *message)
+{
+    const struct camera_link *link = context;
+
+    link->events->ending(link->context, false, (const char *)message->payload);
+    return 0;
+}
+
+static int take_hanging(void *context, struct link_message *message)
 {
     struct camera_link *link = context;
 
-    if (!link->greeted && message->header.type != LINK_HELLO)
-        return error_set(&link->error, -EPROTO, "sent no hello first");
-    switch (message->header.type) {
-    case LINK_HELLO:
-        return handle_hello(link, message);
-    case LINK_TELEMETRY:
-        return handle_telemetry(link, message);
-    case LINK_SLATE:
-    case LINK_ACCESS_UNIT:
-        return handle_video(link, message);
-    case LINK_JPEG:
-        return handle_snapshot(link, message);
-    case LINK_EVENT:
-        return handle_event(link, message);
-    case LINK_TUNE_PROGRESS:
-        return handle_tune(link, message);
-    case LINK_FATAL:
-    case LINK_RESTART:
-        link->events->ending(link->context, message->header.type == LINK_FATAL,
-                             (const char *)message->payload);
-        return 0;
-    case LINK_HANGING:
-        return error_set(&link->error, -ETIME, "hangs: %s", (const char *)message->payload);
-    case LINK_ENCODER_HUNG:
-        return handle_encoder_hung(link, message);
-    case LINK_GPU_FAULT:
-        return error_set(&link->error, -ENODEV, "%s", (const char *)message->payload);
-    default:
-        return error_set(&link->error, -EPROTO, "sent a message of type %u", message->header.type);
-    }
+    return error_set(&link->end.error, -ETIME, "hangs: %s", (const char *)message->payload);
 }
 
-bool camera_link_receive(struct camera_link *link)
+static int take_encoder_hung(void *context, struct link_message *message)
 {
-    int r = link_receive(link->link, on_message, link);
+    struct camera_link *link = context;
+    uint32_t encoder;
 
-    if (r == 0)
-        return true;
-    if (!link->error.text[0])
-        error_set(&link->error, r, r == -EPIPE ? "closed its link" : "sent what is no message");
-    struct error error = link->error;
-    link->events->ended(link->context, r, error.text);
-    return false;
+    memcpy(&encoder, message->payload, sizeof encoder);
+    if (encoder == CONFIG_ENCODER_AUTO || encoder >= CONFIG_ENCODER_COUNT)
+        return -EPROTO;
+    link->events->encoder_hung(link->context, encoder);
+    return error_set(&link->end.error, -EDEADLK, "hangs in an encoder");
 }
+
+static int take_gpu_fault(void *context, struct link_message *message)
+{
+    struct camera_link *link = context;
+
+    return error_set(&link->end.error, -ENODEV, "%s", (const char *)message->payload);
+}
+
+static void on_ended(void *context, int reason, const char *sentence)
+{
+    const struct camera_link *link = context;
+
+    link->events->ended(link->context, reason, sentence);
+}
+
+static const struct link_protocol protocol = {
+    .kinds =
+        {
+            [LINK_HELLO] = {"hello", NULL, 0, true},
+            [LINK_SLATE] = {"slate", take_slate, 0, true},
+            [LINK_ACCESS_UNIT] = {"access unit", take_access_unit, 0, true},
+            [LINK_JPEG] = {"snapshot", take_snapshot, 0, true},
+            [LINK_TELEMETRY] = {"telemetry", take_telemetry, sizeof(struct link_telemetry), false},
+            [LINK_FATAL] = {"fatal", take_fatal, 0, true},
+            [LINK_GPU_FAULT] = {"GPU fault", take_gpu_fault, 0, true},
+            [LINK_EVENT] = {"motion", take_event, sizeof(struct link_event), false},
+            [LINK_ENCODER_HUNG] = {"hung encoder", take_encoder_hung, sizeof(uint32_t), false},
+            [LINK_HANGING] = {"hanging", take_hanging, 0, true},
+            [LINK_RESTART] = {"restart", take_restart, 0, true},
+            [LINK_TUNE_PROGRESS] = {"tune", take_tune, sizeof(struct link_tune_progress), false},
+        },
+    .hello = LINK_HELLO,
+    .queue_bytes = QUEUE_BYTES,
+    .ended = on_ended,
+};
 
 void camera_link_receive_last(struct camera_link *link)
 {
-    for (int turn = 0; turn < LAST_TURNS && camera_link_receive(link); turn++) {
+    for (int turn = 0; turn < LAST_TURNS && link_end_receive(&link->end); turn++) {
     }
 }
 
@@ -364,14 +336,6 @@ const char *camera_link_state_name(uint32_t state)
     };
 
     return names[state];
-}
-
-static gboolean on_readable(gint fd, GIOCondition condition, gpointer data)
-{
-    (void)fd;
-    (void)condition;
-    camera_link_receive(data); // frees the link, and with it this source, when it ended
-    return G_SOURCE_CONTINUE;
 }
 
 int camera_link_configure(struct camera_link *link, const struct link_configuration *configuration,
@@ -391,7 +355,7 @@ int camera_link_configure(struct camera_link *link, const struct link_configurat
     }
     link->view_count = count;
     memcpy(link->views, views, link->view_count * sizeof views[0]);
-    int r = send_pieces(link, LINK_CONFIGURE, 0, pieces, ARRAY_LENGTH(pieces));
+    int r = link_end_send(&link->end, LINK_CONFIGURE, 0, pieces, ARRAY_LENGTH(pieces));
     for (size_t i = 0; i < link->view_count && r == 0; i++)
         camera_link_update(link, link->views[i].stream, false);
     return r;
@@ -400,17 +364,16 @@ int camera_link_configure(struct camera_link *link, const struct link_configurat
 int camera_link_new(int fd, const struct camera_link_events *events, void *context,
                     struct camera_link **ret_link)
 {
-    struct camera_link *link = calloc(1, sizeof *link);
-    int r = link ? link_new(fd, CAMERA_LINK_QUEUE_BYTES, &link->link) : -ENOMEM;
+    struct camera_link *link = g_new0(struct camera_link, 1);
+    int r = link_end_open(&link->end, fd, &protocol, link);
 
     if (r < 0) {
-        close(fd);
-        free(link);
+        g_free(link);
         return r;
     }
     link->events = events;
     link->context = context;
-    link->read_watch = g_unix_fd_add(fd, G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable, link);
+    link_end_expect(&link->end, FIRST_SIGN_MS);
     *ret_link = link;
     return 0;
 }
@@ -425,12 +388,8 @@ void camera_link_free(struct camera_link *link)
 
         link->tuner.progress(link->tuner.context, &ended, NULL);
     }
-    if (link->write_watch)
-        g_source_remove(link->write_watch);
-    if (link->read_watch)
-        g_source_remove(link->read_watch);
-    link_free(link->link);
-    free(link);
+    link_end_close(&link->end);
+    g_free(link);
 }
 
 void camera_link_update(struct camera_link *link, const struct stream *stream, bool key_frame)

@@ -21,8 +21,9 @@ struct camera_link_events {
     // A thread of the process hangs in that encoder; `ended` follows.
     void (*encoder_hung)(void *context, enum config_encoder encoder);
     // The last call: the other end is gone (-EPIPE), does not speak the protocol (-EPROTO,
-    // `sentence` says how) has lost its GPU and ends (-ENODEV, `sentence` says why), or hangs in an
-    // encoder and ends (-EDEADLK). The handler may free the link.
+    // `sentence` says how), has lost its GPU and ends (-ENODEV, `sentence` says why), hangs in an
+    // encoder and ends (-EDEADLK), or hangs (-ETIME): it says so, or has sent no telemetry for 5 s,
+    // the first for a minute. The handler may free the link.
     void (*ended)(void *context, int reason, const char *sentence);
 };
 
@@ -61,8 +62,6 @@ int camera_link_tune(struct camera_link *link, const struct stream *stream, uint
                      const struct camera_link_tuner *tuner);
 // Stops that; nothing is told any more. Fine where it does not tune.
 void camera_link_stop_tune(struct camera_link *link);
-// Reads some of what is there (link_receive()). False when `ended` was called.
-bool camera_link_receive(struct camera_link *link);
 // Reads what the socket of a process that is gone still holds, which takes a few calls. Not more,
 // because a helper of the process that outlived it may go on sending.
 void camera_link_receive_last(struct camera_link *link);

@@ -244,20 +244,33 @@ static gboolean on_line(gint fd, GIOCondition condition, gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-static int connect_line(const char *socket_path, struct error *error, int *ret_fd)
+int process_connect(const char *path, int *ret_fd)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     _cleanup_(cleanup_close) int fd = -1;
-    int on = 1;
 
-    if (strlen(socket_path) >= sizeof address.sun_path)
-        return error_set(error, -ENAMETOOLONG, "%s: too long a path for a socket", socket_path);
-    strcpy(address.sun_path, socket_path);
+    if (strlen(path) >= sizeof address.sun_path)
+        return -ENAMETOOLONG;
+    strcpy(address.sun_path, path);
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0 ||
-        connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
-        return error_set(error, -errno, "systemd cannot be asked for a camera process at %s: %s",
-                         socket_path, strerror(errno));
+    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
+        return -errno;
+    *ret_fd = TAKE_FD(fd);
+    return 0;
+}
+
+// The process at the other end of the line is told by the credentials of its first word.
+static int connect_line(const char *path, struct error *error, int *ret_fd)
+{
+    _cleanup_(cleanup_close) int fd = -1;
+    int on = 1;
+    int r = process_connect(path, &fd);
+
+    if (r == 0 && setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)
+        r = -errno;
+    if (r < 0) {
+        return error_set(error, r, "systemd cannot be asked for a camera process at %s: %s", path,
+                         strerror(-r));
     }
     *ret_fd = TAKE_FD(fd);
     return 0;

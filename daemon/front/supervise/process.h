@@ -43,6 +43,9 @@ int process_spawn(struct process *process, const char *program, const char *cons
 // `on_exit` gets what the process has said; one that ends without a word was killed.
 int process_summon(struct process *process, const char *socket, struct camera_start *start,
                    GChildWatchFunc on_exit, void *context, struct error *error, int *ret_fd);
+// Connects to a process that listens at `path`; the caller closes *ret_fd, which is non-blocking
+// and CLOEXEC. 0; -ENAMETOOLONG; or -errno of connect().
+int process_connect(const char *path, int *ret_fd);
 // Sends it SIGKILL.
 void process_kill(struct process *process);
 // Logs where each thread of a process that hangs stands, as the kernel knows it, and how busy the

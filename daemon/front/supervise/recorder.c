@@ -4,14 +4,11 @@
 #include "daemon/common/log_limit.h"
 #include "daemon/common/service_files.h"
 #include "daemon/front/supervise/process.h"
+#include "daemon/link/link_end.h"
 
 #include <errno.h>
-#include <glib-unix.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 #define QUEUE_BYTES (1u << 20)
 #define QUESTIONS_MAX 64
@@ -33,15 +30,13 @@ struct recorder {
     struct recorder_events events;
     struct record_storage storage; // as it is told
     bool wanted, stopping;
-    struct link *link;      // owned; NULL: there is none
-    bool greeted, blocked;  // it has said hello; something was not sent
+    struct link_end end;
     struct process process; // as long as it runs; none where systemd starts it
     char **secrets;         // owned; files that the process must not open; NULL: none
     struct error fault;     // why there is no link
     unsigned backoff_ms;    // the next pause
     struct log_limit log_limit;
-    guint read_watch, write_watch, silence, retry; // GLib source ids; 0: none
-    bool is_silent;                                // at the first look, which logs where it hangs
+    guint retry, kill; // GLib source ids; 0: none
     struct record_state_report state;
     bool has_state;
     uint32_t requests; // numbers given so far
@@ -126,11 +121,7 @@ static gboolean on_retry(gpointer data)
 // Ends the link, and all that waits for an answer of it.
 static void close_link(struct recorder *recorder)
 {
-    g_clear_handle_id(&recorder->read_watch, g_source_remove);
-    g_clear_handle_id(&recorder->write_watch, g_source_remove);
-    g_clear_handle_id(&recorder->silence, g_source_remove);
-    recorder->is_silent = false;
-    link_free(TAKE(recorder->link));
+    link_end_close(&recorder->end);
     recorder->has_state = false;
     for (size_t i = 0; i < QUESTIONS_MAX; i++) {
         if (recorder->questions[i].request)
@@ -160,6 +151,7 @@ static void on_child_exit(GPid pid, gint status, gpointer data)
     char how[128];
 
     g_spawn_close_pid(pid);
+    g_clear_handle_id(&recorder->kill, g_source_remove);
     recorder->process.pid = 0;
     recorder->process.watch = 0;
     if (recorder->stopping)
@@ -170,60 +162,63 @@ static void on_child_exit(GPid pid, gint status, gpointer data)
     close_link(recorder);
 }
 
-// The recorder has closed the link, or is to be given up. on_child_exit() goes on where it is a
-// process of ours.
-static void lose_link(struct recorder *recorder, const char *why)
-{
-    error_set(&recorder->fault, 0, "the recorder %s", why);
-    if (recorder->process.pid)
-        kill(recorder->process.pid, SIGKILL);
-    else
-        try_later(recorder);
-    close_link(recorder);
-}
-
-static gboolean on_silence(gpointer data)
+static gboolean on_kill(gpointer data)
 {
     struct recorder *recorder = data;
 
-    recorder->silence = 0;
-    if (!recorder->is_silent) { // if the loop stood still, the link is read before the next look
-        recorder->is_silent = true;
-        if (recorder->process.pid)
-            process_trace(&recorder->process, NULL);
-        recorder->silence = g_timeout_add(PROCESS_TRACE_MS, on_silence, recorder);
-        return G_SOURCE_REMOVE;
-    }
-    lose_link(recorder, "has said nothing for 10 s");
+    recorder->kill = 0;
+    process_kill(&recorder->process);
     return G_SOURCE_REMOVE;
+}
+
+// The recorder has closed the link, or is to be given up. on_child_exit() goes on where it is a
+// process of ours, which leaves a trace first if it hangs.
+static void on_ended(void *context, int reason, const char *sentence)
+{
+    struct recorder *recorder = context;
+
+    error_set(&recorder->fault, 0, "the recorder %s", sentence);
+    if (!recorder->process.pid) {
+        try_later(recorder);
+    } else if (reason == -ETIME) {
+        process_trace(&recorder->process, NULL);
+        recorder->kill = g_timeout_add(PROCESS_TRACE_MS, on_kill, recorder);
+    } else {
+        process_kill(&recorder->process);
+    }
+    close_link(recorder);
+}
+
+static void on_writable(void *context)
+{
+    const struct recorder *recorder = context;
+
+    recorder->events.writable(recorder->events.context);
 }
 
 // Messages of the recorder
 // ---------------------------------------------------------------------
 
-static int take_hello(struct recorder *recorder, const struct link_message *message)
+static int take_hello(void *context, struct link_message *message)
 {
+    struct recorder *recorder = context;
     unsigned left_out;
 
-    if (recorder->greeted || strcmp((const char *)message->payload, EDGED_VERSION) != 0)
-        return -EPROTO;
-    recorder->greeted = true;
+    (void)message;
     recorder->fault.text[0] = 0;
     if (log_limit_end(&recorder->log_limit, clock_now_ns(), &left_out))
         log_write(LOG_NOTICE, LOG_EVENT_RECORDER, NULL, "running", "the recorder is there again");
     return 0;
 }
 
-static int take_state(struct recorder *recorder, const struct link_message *message)
+static int take_state(void *context, struct link_message *message)
 {
-    if (message->header.size != sizeof recorder->state)
-        return -EPROTO;
+    struct recorder *recorder = context;
+
     memcpy(&recorder->state, message->payload, sizeof recorder->state);
     recorder->state.sentence[sizeof recorder->state.sentence - 1] = 0;
     recorder->has_state = true;
-    g_clear_handle_id(&recorder->silence, g_source_remove);
-    recorder->is_silent = false;
-    recorder->silence = g_timeout_add(SILENCE_MS, on_silence, recorder);
+    link_end_expect(&recorder->end, SILENCE_MS);
     if (recorder->state.state == RECORD_READY)
         recorder->backoff_ms = BACKOFF_FIRST_MS;
     return recorder->state.state <= RECORD_STOPPED ? 0 : -EPROTO;
@@ -236,149 +231,81 @@ static void end_texts(struct record_clip *clip)
     CLIP_FACTS(LEAVE_VALUE, END_TEXT)
 }
 
-static int take_clip(struct recorder *recorder, const struct link_message *message)
+static int take_clip(void *context, struct link_message *message)
 {
-    struct record_clip clip;
+    const struct recorder *recorder = context;
+    struct record_clip *clip = (struct record_clip *)message->payload;
 
-    if (message->header.size != sizeof clip)
-        return -EPROTO;
-    memcpy(&clip, message->payload, sizeof clip);
-    end_texts(&clip);
-    recorder->events.clip(recorder->events.context, &clip);
+    end_texts(clip);
+    recorder->events.clip(recorder->events.context, clip);
     return 0;
 }
 
-static int take_clips(struct recorder *recorder, const struct link_message *message)
+static int take_clips(void *context, struct link_message *message)
 {
     struct record_clips *head = (struct record_clips *)message->payload;
     struct record_clip *clips = (struct record_clip *)(message->payload + sizeof *head);
 
-    if (message->header.size < sizeof *head || head->count > RECORD_CLIPS_MAX ||
+    if (head->count > RECORD_CLIPS_MAX ||
         message->header.size != sizeof *head + head->count * sizeof *clips) {
         return -EPROTO;
     }
     for (size_t i = 0; i < head->count; i++)
         end_texts(&clips[i]);
-    take_answer(recorder, message, head->more != 0);
+    take_answer(context, message, head->more != 0);
     return 0;
 }
 
-static int take_lane(struct recorder *recorder, const struct link_message *message)
+static int take_lane(void *context, struct link_message *message)
 {
     struct record_lane *head = (struct record_lane *)message->payload;
 
-    if (message->header.size < sizeof *head ||
-        message->header.size > sizeof *head + RECORD_STEPS_MAX + RECORD_DAYS_MAX) {
+    if (message->header.size > sizeof *head + RECORD_STEPS_MAX + RECORD_DAYS_MAX)
         return -EPROTO;
-    }
     head->camera[sizeof head->camera - 1] = 0;
     head->view[sizeof head->view - 1] = 0;
-    take_answer(recorder, message, head->more != 0);
+    take_answer(context, message, head->more != 0);
     return 0;
 }
 
-static int take_bytes(struct recorder *recorder, const struct link_message *message)
+static int take_bytes(void *context, struct link_message *message)
 {
     const struct record_bytes *head = (const struct record_bytes *)message->payload;
 
-    if (message->header.size < sizeof *head || head->size > RECORD_BYTES_MAX ||
-        message->header.size != sizeof *head + head->size) {
+    if (head->size > RECORD_BYTES_MAX || message->header.size != sizeof *head + head->size)
         return -EPROTO;
-    }
-    take_answer(recorder, message, false);
+    take_answer(context, message, false);
     return 0;
 }
 
-static int take_done(struct recorder *recorder, const struct link_message *message)
+static int take_done(void *context, struct link_message *message)
 {
     struct record_done *done = (struct record_done *)message->payload;
 
-    if (message->header.size != sizeof *done)
-        return -EPROTO;
     done->sentence[sizeof done->sentence - 1] = 0;
-    take_answer(recorder, message, false);
+    take_answer(context, message, false);
     return 0;
 }
 
-static int on_message(void *context, struct link_message *message)
-{
-    struct recorder *recorder = context;
-
-    if (!recorder->greeted && message->header.type != RECORD_HELLO)
-        return -EPROTO;
-    switch (message->header.type) {
-    case RECORD_HELLO:
-        return take_hello(recorder, message);
-    case RECORD_STATE:
-        return take_state(recorder, message);
-    case RECORD_CLIP:
-        return take_clip(recorder, message);
-    case RECORD_CLIPS:
-        return take_clips(recorder, message);
-    case RECORD_LANE:
-        return take_lane(recorder, message);
-    case RECORD_BYTES:
-        return take_bytes(recorder, message);
-    case RECORD_DONE:
-        return take_done(recorder, message);
-    default:
-        return -EPROTO;
-    }
-}
-
-static gboolean on_readable(gint fd, GIOCondition condition, gpointer data)
-{
-    struct recorder *recorder = data;
-    int r = link_receive(recorder->link, on_message, recorder);
-
-    (void)fd;
-    (void)condition;
-    if (r < 0) {
-        lose_link(recorder, r == -EPIPE    ? "has closed its connection"
-                            : r == -EPROTO ? "is of another version, or sent what is no message"
-                                           : "cannot be heard");
-    }
-    return G_SOURCE_CONTINUE;
-}
-
-static gboolean on_writable(gint fd, GIOCondition condition, gpointer data)
-{
-    struct recorder *recorder = data;
-
-    (void)fd;
-    (void)condition;
-    // A broken pipe shows up on the reading side too, where it is handled.
-    if (link_flush(recorder->link) == 0 && link_wants_write(recorder->link))
-        return G_SOURCE_CONTINUE;
-    recorder->write_watch = 0;
-    if (recorder->blocked) {
-        recorder->blocked = false;
-        recorder->events.writable(recorder->events.context);
-    }
-    return G_SOURCE_REMOVE;
-}
+static const struct link_protocol protocol = {
+    .kinds =
+        {
+            [RECORD_HELLO] = {"hello", take_hello, 0, true},
+            [RECORD_STATE] = {"state", take_state, sizeof(struct record_state_report), false},
+            [RECORD_CLIP] = {"clip", take_clip, sizeof(struct record_clip), false},
+            [RECORD_CLIPS] = {"clips", take_clips, sizeof(struct record_clips), true},
+            [RECORD_LANE] = {"lane", take_lane, sizeof(struct record_lane), true},
+            [RECORD_BYTES] = {"bytes", take_bytes, sizeof(struct record_bytes), true},
+            [RECORD_DONE] = {"done", take_done, sizeof(struct record_done), false},
+        },
+    .hello = RECORD_HELLO,
+    .queue_bytes = QUEUE_BYTES,
+    .ended = on_ended,
+    .writable = on_writable,
+};
 
 // To connect
 // ---------------------------------------------------------------------
-
-static int connect_to(const char *path, struct error *error, int *ret_fd)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    _cleanup_(cleanup_close) int fd = -1;
-
-    if (strlen(path) >= sizeof address.sun_path) {
-        return error_set(error, -ENAMETOOLONG, "the recorder's socket %s has too long a path",
-                         path);
-    }
-    strcpy(address.sun_path, path);
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
-        return error_set(error, -errno, "the recorder cannot be reached at %s: %s", path,
-                         strerror(errno));
-    }
-    *ret_fd = TAKE_FD(fd);
-    return 0;
-}
 
 static int start_process(struct recorder *recorder, int *ret_fd)
 {
@@ -392,35 +319,36 @@ static int start_process(struct recorder *recorder, int *ret_fd)
                                  on_child_exit, recorder, &recorder->fault, ret_fd);
 }
 
+// As a service the recorder listens already; otherwise it is started.
 static int reach(struct recorder *recorder, int *ret_fd)
 {
     const char *path = getenv("EDGED_RECORDER");
 
-    return path && *path ? connect_to(path, &recorder->fault, ret_fd)
-                         : start_process(recorder, ret_fd);
+    if (!path || !*path)
+        return start_process(recorder, ret_fd);
+    int r = process_connect(path, ret_fd);
+    return r < 0 ? error_set(&recorder->fault, r, "the recorder cannot be reached at %s: %s", path,
+                             strerror(-r))
+                 : 0;
 }
 
 // Connects to the recorder, unless it is connected, or a pause is not over.
 static void open_link(struct recorder *recorder)
 {
-    const struct iovec version = {EDGED_VERSION, strlen(EDGED_VERSION)};
     const struct iovec storage = {&recorder->storage, sizeof recorder->storage};
     int fd;
 
-    if (recorder->link || recorder->retry || recorder->process.pid || recorder->stopping)
+    if (recorder->end.link || recorder->retry || recorder->process.pid || recorder->stopping)
         return;
     if (reach(recorder, &fd) < 0) {
         try_later(recorder);
         return;
     }
-    if (link_new(fd, QUEUE_BYTES, &recorder->link) < 0) {
+    if (link_end_open(&recorder->end, fd, &protocol, recorder) < 0) {
         g_error("no memory for a link"); // ends edged, as GLib does without memory
     }
-    recorder->greeted = false;
-    recorder->blocked = false;
-    recorder->read_watch = g_unix_fd_add(fd, G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable, recorder);
-    recorder->silence = g_timeout_add(SILENCE_MS, on_silence, recorder);
-    recorder_send(recorder, RECORD_HELLO, 0, &version, 1);
+    link_end_expect(&recorder->end, SILENCE_MS);
+    link_end_send_hello(&recorder->end);
     recorder_send(recorder, RECORD_STORAGE, 0, &storage, 1);
     recorder->events.connected(recorder->events.context);
 }
@@ -428,20 +356,12 @@ static void open_link(struct recorder *recorder)
 int recorder_send(struct recorder *recorder, enum link_type type, uint32_t view,
                   const struct iovec *pieces, int count)
 {
-    int r = recorder->link ? link_send(recorder->link, type, view, pieces, count) : -ENOTCONN;
-
-    if (r == -ENOBUFS)
-        recorder->blocked = true;
-    if (recorder->link && !recorder->write_watch && link_wants_write(recorder->link)) {
-        recorder->write_watch =
-            g_unix_fd_add(link_fd(recorder->link), G_IO_OUT | G_IO_ERR, on_writable, recorder);
-    }
-    return r;
+    return link_end_send(&recorder->end, type, view, pieces, count);
 }
 
 bool recorder_is_behind(const struct recorder *recorder)
 {
-    return recorder->link && link_wants_write(recorder->link);
+    return recorder->end.link && link_wants_write(recorder->end.link);
 }
 
 uint32_t recorder_ask(struct recorder *recorder, enum link_type type, uint32_t view, void *question,
@@ -499,6 +419,7 @@ void recorder_free(struct recorder *recorder)
     if (!recorder)
         return;
     recorder_stop(recorder);
+    g_clear_handle_id(&recorder->kill, g_source_remove);
     process_finish(&recorder->process);
     g_strfreev(recorder->secrets);
     g_free(recorder);
@@ -556,5 +477,5 @@ const struct record_state_report *recorder_state(const struct recorder *recorder
 
 const char *recorder_fault(const struct recorder *recorder)
 {
-    return recorder->link && recorder->greeted ? "" : recorder->fault.text;
+    return recorder->end.greeted ? "" : recorder->fault.text;
 }

@@ -21,8 +21,6 @@
 #define FATAL_DELAY_MS 30000
 #define STOP_MS 1000
 #define UNKILLABLE_MS 5000
-#define SILENCE_MS 5000
-#define FIRST_SIGN_MS 60000 // GStreamer looks through its plugins at the first start
 
 enum supervisor_state {
     SUPERVISOR_STOPPED,  // no process, none wanted
@@ -60,8 +58,7 @@ struct supervisor {
     bool is_second_for_devices;      // the process before it was refused the GPU's devices
     struct camera_link *link;        // owned
     int64_t running_ns;              // when the process told of itself first; 0: not yet
-    guint timer;                     // what comes next, by state: silence, kill, start. 0: none
-    bool looks_again;                // it is the second look at a process that is silent
+    guint timer;                     // what comes next, by state: kill, start. 0: none
     unsigned backoff_ms;             // the delay before the next start but one
     struct log_limit log_limit;      // of messages that the process ended
     struct link_telemetry telemetry; // the newest
@@ -78,7 +75,6 @@ static void set_timer(struct supervisor *supervisor, unsigned delay_ms, GSourceF
 {
     g_clear_handle_id(&supervisor->timer, g_source_remove);
     supervisor->timer = g_timeout_add(delay_ms, function, supervisor);
-    supervisor->looks_again = false;
 }
 
 // Settings of a process
@@ -217,27 +213,6 @@ static void end_process(struct supervisor *supervisor, unsigned grace_ms)
         kill_process(supervisor);
 }
 
-static gboolean on_silence(gpointer data)
-{
-    struct supervisor *supervisor = data;
-    bool first = supervisor->state == SUPERVISOR_STARTING;
-    int silent_s = (first ? FIRST_SIGN_MS : SILENCE_MS) / 1000;
-
-    supervisor->timer = 0;
-    if (!supervisor
-             ->looks_again) { // if the loop stood still, the link is read before the next look
-        set_timer(supervisor, 0, on_silence);
-        supervisor->looks_again = true;
-        return G_SOURCE_REMOVE;
-    }
-    error_set(&supervisor->error, 0, "the camera process said nothing for %d s", silent_s);
-    log_write(LOG_WARNING, LOG_EVENT_CAMERA_PROCESS, supervisor->name, "hanging",
-              "the camera process said nothing for %d s, killing it", silent_s);
-    trace_process(supervisor);
-    end_process(supervisor, PROCESS_TRACE_MS);
-    return G_SOURCE_REMOVE;
-}
-
 static void tell_end(struct supervisor *supervisor)
 {
     unsigned left_out;
@@ -346,7 +321,6 @@ static void take_telemetry(void *context, const struct link_telemetry *telemetry
     supervisor->telemetry.last_frame_ns = MAX(last_frame_ns, MIN(telemetry->last_frame_ns, now_ns));
     supervisor->state = SUPERVISOR_RUNNING;
     supervisor->error.text[0] = 0;
-    set_timer(supervisor, SILENCE_MS, on_silence);
     tell_end(supervisor);
     note_gpu(supervisor);
     regions_take_telemetry(&supervisor->regions, telemetry);
@@ -532,7 +506,6 @@ int supervisor_start(struct supervisor *supervisor)
     supervisor->is_traced = false;
     supervisor->state = SUPERVISOR_STARTING;
     supervisor->end = END_UNEXPLAINED;
-    set_timer(supervisor, FIRST_SIGN_MS, on_silence);
     gpu_retry_begin(&supervisor->gpu, wants_gpu(supervisor));
     r = camera_link_new(fd, &link_events, supervisor, &supervisor->link);
     if (r == 0) {
