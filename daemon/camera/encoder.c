@@ -7,7 +7,7 @@
 
 #include "daemon/camera/encoder.h"
 
-#include "daemon/common/annex_b.h"
+#include "daemon/video/nal.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -119,7 +119,7 @@ static void hand_out(struct encoder *encoder, struct encoder_unit *unit)
 
 static bool is_key_frame(enum config_codec codec, const uint8_t *bytes, size_t size)
 {
-    return codec == CONFIG_CODEC_MJPEG || annex_b_is_key_frame(codec, bytes, size);
+    return codec == CONFIG_CODEC_MJPEG || nal_is_key_frame(codec, bytes, size);
 }
 
 static void take_unit(void *context, int64_t pts_ns, const uint8_t *bytes, size_t size)

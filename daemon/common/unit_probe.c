@@ -1,6 +1,6 @@
 #include "daemon/common/unit_probe.h"
 
-#include "daemon/common/h265_parameters.h"
+#include "daemon/video/h265_parameters.h"
 
 // Puts the access unit, which it takes over, in place of the buffer that the probe was called for;
 // its times and flags stay.

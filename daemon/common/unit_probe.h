@@ -1,7 +1,7 @@
 // Access units of a GStreamer pipeline, rewritten on the pad that they pass.
 #pragma once
 
-#include "daemon/common/h264_sps.h"
+#include "daemon/video/h264_sps.h"
 
 #include <gst/gst.h>
 

@@ -1,6 +1,6 @@
 #include "daemon/recorder/growing_file.h"
 
-#include "daemon/mp4/mp4_reader.h"
+#include "daemon/video/mp4_reader.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>

@@ -1,13 +1,13 @@
 // The file of a clip while it is written. It is fragmented MP4, which plays up to its last whole
 // fragment wherever the power fails; at the end it becomes a plain MP4 file, with its table in
-// front if that fits into the room that was left for it (daemon/mp4/mp4_writer.h). The clip's line
-// of JSON is in the file's note from the beginning on.
+// front if that fits into the room that was left for it (daemon/video/mp4_writer.h). The clip's
+// line of JSON is in the file's note from the beginning on.
 //
 // Functions that touch the disk are for the disk thread alone.
 #pragma once
 
-#include "daemon/mp4/mp4_writer.h"
 #include "daemon/recorder/storage.h"
+#include "daemon/video/mp4_writer.h"
 
 #define FRAGMENT_NS NS_PER_S // the longest fragment, unless one picture lasts longer
 #define NOTE_SIZE 1024u      // more than the longest line of JSON

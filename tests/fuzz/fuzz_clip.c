@@ -1,11 +1,11 @@
 // Foreign files where clips are kept: a clip that was never finished, the line of a clip in the
 // index, the name of a file.
 //
-// Parsers: daemon/mp4/mp4_reader.c daemon/recorder/recording.c
+// Parsers: daemon/video/mp4_reader.c daemon/recorder/recording.c
 #include "tests/fuzz/fuzz.h"
 
-#include "daemon/mp4/mp4_reader.h"
 #include "daemon/recorder/recording.h"
+#include "daemon/video/mp4_reader.h"
 
 static void recover(const uint8_t *data, size_t size)
 {

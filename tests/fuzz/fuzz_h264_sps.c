@@ -1,10 +1,10 @@
 // H.264 as encoders write it, given another colour and order: sequence parameter sets, and access
 // units of the same bytes. What comes out can be given the same once more without a change.
 //
-// Parsers: daemon/common/h264_sps.c daemon/common/nal_bits.c
+// Parsers: daemon/video/h264_sps.c daemon/video/nal.c
 #include "tests/fuzz/fuzz.h"
 
-#include "daemon/common/h264_sps.h"
+#include "daemon/video/h264_sps.h"
 
 static const struct h264_sps says = {FRAME_RANGE_FULL, {1, 1, 1}, true};
 

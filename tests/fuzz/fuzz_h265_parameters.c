@@ -1,10 +1,10 @@
 // H.265 as encoders write it: sequence parameter sets, whose order of pictures is rewritten, and
 // access units, which get the sets in front. What comes out can go in once more without a change.
 //
-// Parsers: daemon/common/h265_parameters.c
+// Parsers: daemon/video/h265_parameters.c
 #include "tests/fuzz/fuzz.h"
 
-#include "daemon/common/h265_parameters.h"
+#include "daemon/video/h265_parameters.h"
 
 static void check_set(const uint8_t *sps, size_t size)
 {

@@ -1,11 +1,11 @@
 // Access units as cameras' encoders write them, made samples of MP4: the description of their
 // parameter sets, and their bytes, in one piece and byte by byte.
 //
-// Parsers: daemon/mp4/mp4_video.c daemon/common/h265_parameters.c daemon/common/h264_sps.c
-// Parsers: daemon/common/annex_b.c
+// Parsers: daemon/video/mp4_video.c daemon/video/h265_parameters.c daemon/video/h264_sps.c
+// Parsers: daemon/video/nal.c
 #include "tests/fuzz/fuzz.h"
 
-#include "daemon/mp4/mp4_video.h"
+#include "daemon/video/mp4_video.h"
 
 static size_t read_all(enum config_codec codec, const uint8_t *bytes, size_t size, uint8_t *to,
                        size_t piece)

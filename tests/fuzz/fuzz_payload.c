@@ -1,7 +1,7 @@
 // Access units as a camera process sends them, cut into RTP packets by each payloader: each packet
 // fits, and all of its bytes are the unit's.
 //
-// Parsers: daemon/common/annex_b.c daemon/front/stream/payload_jpeg.c
+// Parsers: daemon/video/nal.c daemon/front/stream/payload_jpeg.c
 // Parsers: daemon/front/stream/payload_nal.c
 #include "tests/fuzz/fuzz.h"
 

@@ -2,8 +2,8 @@
 // Annex B with a delimiter in front of each, as MP4: a fragment a unit without an end, as a page
 // gets it; a file with a fragment for each key frame and what follows it, as it is while it grows;
 // or that file finished.
-#include "daemon/common/annex_b.h"
-#include "daemon/mp4/mp4_writer.h"
+#include "daemon/video/mp4_writer.h"
+#include "daemon/video/nal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static void flush(struct output *output)
             .time = (output->written + i) * duration,
             .duration = duration,
             .size = mp4_sample_size(output->codec, unit->bytes, unit->size),
-            .key_frame = annex_b_is_key_frame(output->codec, unit->bytes, unit->size),
+            .key_frame = nal_is_key_frame(output->codec, unit->bytes, unit->size),
         };
     }
     mp4_writer_fragment(output->writer, samples, output->units->len,
@@ -95,7 +95,7 @@ static void take(struct output *output, const struct unit *unit, const char *nam
 {
     if (!output->writer)
         begin(output, unit, name);
-    if (output->is_stream || annex_b_is_key_frame(output->codec, unit->bytes, unit->size))
+    if (output->is_stream || nal_is_key_frame(output->codec, unit->bytes, unit->size))
         flush(output);
     g_array_append_val(output->units, *unit);
 }
@@ -117,7 +117,8 @@ int main(int argc, char **argv)
 {
     static uint8_t input[16 << 20];
     struct output output = {.units = g_array_new(FALSE, FALSE, sizeof(struct unit))};
-    size_t size = fread(input, 1, sizeof input, stdin), next = 0, begun = 0, at, length;
+    size_t size = fread(input, 1, sizeof input, stdin), begun = 0;
+    struct nal_walk walk;
 
     if (argc != 6)
         return 1;
@@ -125,11 +126,11 @@ int main(int argc, char **argv)
     output.is_stream = strcmp(argv[2], "stream") == 0;
     output.fps = (unsigned)atoi(argv[3]);
     output.file = fopen(argv[5], "we");
-    while ((next = annex_b_next(input, size, next, &at, &length)) > 0) {
-        bool is_delimiter =
-            output.codec == CONFIG_CODEC_H264 ? (input[at] & 31) == 9 : (input[at] >> 1 & 63) == 35;
+    nal_walk_begin(&walk, output.codec, input, size);
+    while (nal_walk_next(&walk)) {
+        size_t at = (size_t)(walk.nal - input);
 
-        if (is_delimiter && at > 4) {
+        if (walk.type == walk.syntax->delimiter && at > 4) {
             take(&output, &(struct unit){input + begun, at - 3 - begun}, argv[4]);
             begun = at - 3;
         }

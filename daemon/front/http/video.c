@@ -35,7 +35,7 @@
 #include "daemon/common/json.h"
 #include "daemon/front/model/status.h"
 #include "daemon/front/stream/stream.h"
-#include "daemon/mp4/mp4_writer.h"
+#include "daemon/video/mp4_writer.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

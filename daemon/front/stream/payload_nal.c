@@ -7,10 +7,9 @@
 // apart itself (UDP GSO). Access unit delimiters are left out: the marker and the time stamp say it
 // already (5.1). H.265 has no decoding order numbers: units are sent in decoding order.
 
-#include "daemon/common/annex_b.h"
-#include "daemon/common/h264_sps.h"
-#include "daemon/common/h265_parameters.h"
 #include "daemon/front/stream/payloader.h"
+#include "daemon/video/h264_sps.h"
+#include "daemon/video/h265_parameters.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -20,40 +19,25 @@
 #define FU_START 0x80
 #define FU_END 0x40
 
-// A codec's NAL units, and how its RFC writes them.
+// How an RFC writes the NAL units of its codec.
 struct nal_format {
-    size_t header_size;             // of a NAL unit: 1 or 2 bytes
-    size_t fragment_head;           // bytes before a fragment, in place of the NAL unit's header
-    unsigned type_shift, type_mask; // of the type in the first byte
-    unsigned first_set,
-        set_count;      // types of the parameter sets, in the order of struct parameter_sets
-    unsigned sei;       // the type of SEI messages that travel with others
-    unsigned delimiter; // the type that is left out
-    // Makes `header` (header_size bytes, zeros at first) that of a packet that also holds `nal`.
+    enum config_codec codec;
+    size_t fragment_head; // bytes before a fragment, in place of the NAL unit's header
+    // Makes `header` (of a NAL unit's size, zeros at first) that of a packet that also holds `nal`.
     void (*aggregate)(uint8_t *header, const uint8_t *nal);
     void (*fragment)(uint8_t *head, const uint8_t *nal, bool first, bool last);
-    unsigned picture_set; // which of the parameter sets is the SPS
     int (*read_picture)(const uint8_t *sps, size_t size, struct nal_picture *ret_picture);
 };
 
 // NAL units that wait to travel together.
 struct aggregate {
     const struct nal_format *format;
+    size_t header_size;             // of a NAL unit, and of the packet
     uint8_t bytes[UNIT_PACKET_MAX]; // the packet, from its header on
     size_t size;
     unsigned count;
     size_t offset, nal_size; // of the only one, while count is 1
 };
-
-static unsigned nal_type(const struct nal_format *format, const uint8_t *nal)
-{
-    return nal[0] >> format->type_shift & format->type_mask;
-}
-
-static bool is_set(const struct nal_format *format, unsigned type)
-{
-    return type >= format->first_set && type < format->first_set + format->set_count;
-}
 
 static void note_set(struct parameter_sets *sets, unsigned index, const uint8_t *nal, size_t size)
 {
@@ -65,7 +49,7 @@ static void note_set(struct parameter_sets *sets, unsigned index, const uint8_t 
 
 static bool has_room(const struct aggregate *aggregate, size_t size)
 {
-    size_t used = aggregate->count ? aggregate->size : aggregate->format->header_size;
+    size_t used = aggregate->count ? aggregate->size : aggregate->header_size;
 
     return used + 2 + size <= sizeof aggregate->bytes;
 }
@@ -73,7 +57,7 @@ static bool has_room(const struct aggregate *aggregate, size_t size)
 static void add(struct aggregate *aggregate, const uint8_t *bytes, size_t offset, size_t size)
 {
     if (aggregate->count++ == 0) {
-        aggregate->size = aggregate->format->header_size;
+        aggregate->size = aggregate->header_size;
         memset(aggregate->bytes, 0, aggregate->size);
     }
     aggregate->format->aggregate(aggregate->bytes, bytes + offset);
@@ -96,29 +80,28 @@ static int flush(struct unit *unit, struct aggregate *aggregate)
                       : unit_add_packet(unit, aggregate->bytes, aggregate->size, 0, 0);
 }
 
-static int add_fragments(const struct nal_format *format, struct unit *unit, size_t offset,
-                         size_t size)
+static int add_fragments(const struct nal_format *format, struct unit *unit,
+                         const struct nal_walk *walk)
 {
-    const uint8_t *nal = unit->bytes + offset;
-    size_t begin = offset + format->header_size, end = offset + size;
+    size_t begin = (size_t)(walk->nal - unit->bytes) + walk->syntax->header_size;
+    size_t end = (size_t)(walk->nal - unit->bytes) + walk->nal_size;
     int r = 0;
 
     for (size_t at = begin; at < end && r == 0;) {
         size_t part = MIN(UNIT_PACKET_MAX - format->fragment_head, end - at);
         uint8_t head[HEAD_MAX];
 
-        format->fragment(head, nal, at == begin, at + part == end);
+        format->fragment(head, walk->nal, at == begin, at + part == end);
         r = unit_add_packet(unit, head, format->fragment_head, at, part);
         at += part;
     }
     return r;
 }
 
-static int add_nal(struct unit *unit, struct aggregate *aggregate, size_t offset, size_t size)
+static int add_nal(struct unit *unit, struct aggregate *aggregate, const struct nal_walk *walk)
 {
-    const struct nal_format *format = aggregate->format;
-    unsigned type = nal_type(format, unit->bytes + offset);
-    bool small = is_set(format, type) || type == format->sei;
+    size_t offset = (size_t)(walk->nal - unit->bytes), size = walk->nal_size;
+    bool small = nal_is_set(walk->syntax, walk->type) || walk->type == walk->syntax->sei;
     int r = small && has_room(aggregate, size) ? 0 : flush(unit, aggregate);
 
     if (r < 0)
@@ -128,17 +111,17 @@ static int add_nal(struct unit *unit, struct aggregate *aggregate, size_t offset
         return 0;
     }
     return size <= UNIT_PACKET_MAX ? unit_add_packet(unit, NULL, 0, offset, size)
-                                   : add_fragments(format, unit, offset, size);
+                                   : add_fragments(aggregate->format, unit, walk);
 }
 
 // Notes what the SPS says; one that cannot be read says nothing.
 static void note_picture(const struct nal_format *format, struct parameter_sets *sets)
 {
-    const uint8_t *sps = sets->sets[format->picture_set];
-    size_t size = sets->sizes[format->picture_set];
+    unsigned index = nal_syntax(format->codec)->picture_set;
     struct nal_picture picture;
 
-    if (size > 0 && format->read_picture(sps, size, &picture) == 0) {
+    if (sets->sizes[index] > 0 &&
+        format->read_picture(sets->sets[index], sets->sizes[index], &picture) == 0) {
         sets->width = picture.width;
         sets->height = picture.height;
     }
@@ -147,31 +130,25 @@ static void note_picture(const struct nal_format *format, struct parameter_sets 
 static int packetize(const struct nal_format *format, struct unit *unit,
                      struct parameter_sets *sets)
 {
-    struct aggregate aggregate = {.format = format};
-    size_t next = 0, offset, size;
+    const struct nal_syntax *syntax = nal_syntax(format->codec);
+    struct aggregate aggregate = {.format = format, .header_size = syntax->header_size};
+    struct nal_walk walk;
     int r = 0;
 
-    while (r == 0 && (next = annex_b_next(unit->bytes, unit->size, next, &offset, &size)) > 0) {
-        unsigned type = nal_type(format, unit->bytes + offset);
-
-        if (is_set(format, type))
-            note_set(sets, type - format->first_set, unit->bytes + offset, size);
-        if (type != format->delimiter && size >= format->header_size)
-            r = add_nal(unit, &aggregate, offset, size);
+    nal_walk_begin(&walk, format->codec, unit->bytes, unit->size);
+    while (r == 0 && nal_walk_next(&walk)) {
+        if (nal_is_set(syntax, walk.type))
+            note_set(sets, walk.type - syntax->first_set, walk.nal, walk.nal_size);
+        if (walk.type != syntax->delimiter && walk.nal_size >= syntax->header_size)
+            r = add_nal(unit, &aggregate, &walk);
     }
     note_picture(format, sets);
     r = r < 0 ? r : flush(unit, &aggregate);
     return r < 0 ? r : unit->packet_count > 0 ? 0 : -EBADMSG;
 }
 
-enum h264_nal {
-    H264_SEI = 6,
-    H264_SPS = 7, // then the PPS
-    H264_DELIMITER = 9,
-    H264_STAP_A = 24,
-    H264_FU_A = 28,
-};
-
+#define H264_STAP_A 24
+#define H264_FU_A 28
 #define H264_TYPE 0x1f
 #define H264_REF_IDC 0x60
 
@@ -190,17 +167,10 @@ static void h264_fragment(uint8_t *head, const uint8_t *nal, bool first, bool la
 }
 
 static const struct nal_format h264_format = {
-    .header_size = 1,
+    .codec = CONFIG_CODEC_H264,
     .fragment_head = 2,
-    .type_shift = 0,
-    .type_mask = H264_TYPE,
-    .first_set = H264_SPS,
-    .set_count = 2,
-    .sei = H264_SEI,
-    .delimiter = H264_DELIMITER,
     .aggregate = h264_aggregate,
     .fragment = h264_fragment,
-    .picture_set = 0,
     .read_picture = h264_sps_read,
 };
 
@@ -236,14 +206,8 @@ const struct payloader_ops payload_h264 = {
     .is_described = h264_is_described,
 };
 
-enum h265_nal {
-    H265_VPS = 32, // then the SPS and the PPS
-    H265_DELIMITER = 35,
-    H265_PREFIX_SEI = 39,
-    H265_AGGREGATION = 48,
-    H265_FRAGMENTATION = 49,
-};
-
+#define H265_AGGREGATION 48
+#define H265_FRAGMENTATION 49
 // A NAL unit's header (1.1.4): forbidden bit, six of type, six of layer, three of temporal ID + 1.
 #define H265_TYPE 0x7e
 
@@ -269,17 +233,10 @@ static void h265_fragment(uint8_t *head, const uint8_t *nal, bool first, bool la
 }
 
 static const struct nal_format h265_format = {
-    .header_size = 2,
+    .codec = CONFIG_CODEC_H265,
     .fragment_head = 3,
-    .type_shift = 1,
-    .type_mask = H265_TYPE >> 1,
-    .first_set = H265_VPS,
-    .set_count = 3,
-    .sei = H265_PREFIX_SEI,
-    .delimiter = H265_DELIMITER,
     .aggregate = h265_aggregate,
     .fragment = h265_fragment,
-    .picture_set = 1,
     .read_picture = h265_sps_read,
 };
 

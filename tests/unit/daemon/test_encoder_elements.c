@@ -1,5 +1,5 @@
 // Encoders by trial: each element that is here, what it makes, and settings that change.
-#include "daemon/common/annex_b.h"
+#include "daemon/video/nal.h"
 #include "tests/unit/daemon/encoder_bed.h"
 
 #include <limits.h>
@@ -86,12 +86,12 @@ TEST(test_openh264enc_survives_noise_however_seldom_frames_come, setup, teardown
 // Whether the unit has a NAL unit of each of H.265's types.
 static bool has_h265_types(const struct received *received, unsigned unit, uint64_t types)
 {
-    size_t next = 0, offset, size;
+    struct nal_walk walk;
 
-    while ((next = annex_b_next(received->units[unit].bytes, received->units[unit].size, next,
-                                &offset, &size)) > 0) {
-        types &= ~(UINT64_C(1) << (received->units[unit].bytes[offset] >> 1 & 63));
-    }
+    nal_walk_begin(&walk, CONFIG_CODEC_H265, received->units[unit].bytes,
+                   received->units[unit].size);
+    while (nal_walk_next(&walk))
+        types &= ~(UINT64_C(1) << walk.type);
     return types == 0;
 }
 

@@ -1,6 +1,6 @@
 // Colours written into sequence parameter sets, as FFmpeg's h264_metadata filter writes them, and
 // the order of pictures.
-#include "daemon/common/h264_sps.h"
+#include "daemon/video/h264_sps.h"
 
 #include "tests/unit/unit.h"
 

@@ -1,6 +1,6 @@
 // Parameter sets in front of key frames of H.265, and what they say of the order of pictures.
-#include "daemon/common/h265_parameters.h"
 #include "daemon/common/unit_probe.h"
+#include "daemon/video/h265_parameters.h"
 
 #include "config/base.h"
 #include "tests/unit/unit.h"

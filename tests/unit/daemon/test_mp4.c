@@ -1,7 +1,7 @@
 // Parts of the MP4 writer that FFmpeg and GStreamer (tests/golden/test_mp4.py) cannot show: the
 // bytes of a fragment, tables with gaps, samples read in any pieces, and sets that no track can be
 // made of; and the recovery of a file with damaged fragments.
-#include "daemon/mp4/mp4_reader.h"
+#include "daemon/video/mp4_reader.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>

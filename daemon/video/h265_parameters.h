@@ -4,7 +4,7 @@
 // a decoder holds as many of them back.
 #pragma once
 
-#include "daemon/common/nal_bits.h"
+#include "daemon/video/nal.h"
 
 // The NAL unit `sps` (its header, without a start code) with sps_max_num_reorder_pics of 0 for each
 // temporal sub-layer, as a new array; NULL when it is no sequence parameter set that can be read up

@@ -1,10 +1,10 @@
 // Key frames by the types of NAL units, which are those of tables 7-1 of ITU-T H.264 and H.265.
-#include "daemon/common/annex_b.h"
+#include "daemon/video/nal.h"
 #include "tests/unit/unit.h"
 
 static bool is_key(enum config_codec codec, const char *text, size_t size)
 {
-    return annex_b_is_key_frame(codec, (const uint8_t *)text, size);
+    return nal_is_key_frame(codec, (const uint8_t *)text, size);
 }
 
 #define IS_KEY(codec, text) is_key(codec, text, sizeof text - 1)

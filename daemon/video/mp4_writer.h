@@ -22,7 +22,7 @@
 // grows by, 8 bytes each. Memory never runs out (GLib's allocator ends the process).
 #pragma once
 
-#include "daemon/mp4/mp4_video.h"
+#include "daemon/video/mp4_video.h"
 
 #include <glib.h>
 

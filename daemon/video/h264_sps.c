@@ -1,6 +1,4 @@
-#include "daemon/common/h264_sps.h"
-
-#include "daemon/common/annex_b.h"
+#include "daemon/video/h264_sps.h"
 
 #include <errno.h>
 #include <string.h>
@@ -250,18 +248,20 @@ GByteArray *h264_sps_rewrite(const uint8_t *sps, size_t size, const struct h264_
 GByteArray *h264_unit_rewrite(const uint8_t *bytes, size_t size, const struct h264_sps *says)
 {
     GByteArray *unit = g_byte_array_sized_new((guint)size + 32);
-    size_t next = 0, kept = 0, offset, length; // `kept`: from where on nothing is in `unit` yet
+    const uint8_t *kept = bytes; // from here on nothing is in `unit` yet
+    struct nal_walk walk;
 
-    while ((next = annex_b_next(bytes, size, next, &offset, &length)) > 0) {
-        g_autoptr(GByteArray) sps = h264_sps_rewrite(bytes + offset, length, says);
+    nal_walk_begin(&walk, CONFIG_CODEC_H264, bytes, size);
+    while (nal_walk_next(&walk)) {
+        g_autoptr(GByteArray) sps = h264_sps_rewrite(walk.nal, walk.nal_size, says);
 
         if (sps) {
-            g_byte_array_append(unit, bytes + kept, (guint)(offset - kept));
+            g_byte_array_append(unit, kept, (guint)(walk.nal - kept));
             g_byte_array_append(unit, sps->data, sps->len);
-            kept = offset + length;
+            kept = walk.nal + walk.nal_size;
         }
     }
-    g_byte_array_append(unit, bytes + kept, (guint)(size - kept));
+    g_byte_array_append(unit, kept, (guint)(bytes + size - kept));
     return unit;
 }
 

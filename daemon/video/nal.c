@@ -1,4 +1,97 @@
-#include "daemon/common/nal_bits.h"
+#include "daemon/video/nal.h"
+
+#include <string.h>
+
+static const struct nal_syntax h264 = {
+    .header_size = 1,
+    .type_mask = 31,
+    .first_slice = 1,
+    .last_slice = 5,
+    .first_key = 5,
+    .last_key = 5,
+    .first_set = 7,
+    .set_count = 2,
+    .picture_set = 0,
+    .sei = 6,
+    .delimiter = 9,
+};
+
+static const struct nal_syntax h265 = {
+    .header_size = 2,
+    .type_shift = 1,
+    .type_mask = 63,
+    .first_slice = 0,
+    .last_slice = 31,
+    .first_key = 16,
+    .last_key = 21,
+    .first_set = 32,
+    .set_count = 3,
+    .picture_set = 1,
+    .sei = 39,
+    .delimiter = 35,
+};
+
+const struct nal_syntax *nal_syntax(enum config_codec codec)
+{
+    return codec == CONFIG_CODEC_H264 ? &h264 : &h265;
+}
+
+// Where the next 00 00 01 begins, or `size`.
+static size_t find_start_code(const uint8_t *bytes, size_t size, size_t offset)
+{
+    // memchr() looks for the 01, as it is many times faster than a loop over every byte.
+    for (size_t at = offset + 2; at < size; at++) {
+        const uint8_t *one = memchr(bytes + at, 1, size - at);
+
+        if (!one)
+            return size;
+        at = (size_t)(one - bytes);
+        if (one[-1] == 0 && one[-2] == 0)
+            return at - 2;
+    }
+    return size;
+}
+
+void nal_walk_begin(struct nal_walk *walk, enum config_codec codec, const uint8_t *bytes,
+                    size_t size)
+{
+    *walk = (struct nal_walk){.syntax = nal_syntax(codec), .bytes = bytes, .size = size};
+}
+
+bool nal_walk_next(struct nal_walk *walk)
+{
+    size_t begin, end;
+
+    do {
+        begin = find_start_code(walk->bytes, walk->size, walk->next) + 3;
+        if (begin >= walk->size) {
+            walk->next = walk->size; // and again, if asked once more
+            walk->nal = NULL;
+            return false;
+        }
+        walk->next = end = find_start_code(walk->bytes, walk->size, begin);
+        while (end > begin && walk->bytes[end - 1] == 0) {
+            end--; // trailing_zero_8bits, or the zero_byte of the next start code
+        }
+    } while (end == begin);
+    walk->nal = walk->bytes + begin;
+    walk->nal_size = end - begin;
+    walk->type = walk->nal[0] >> walk->syntax->type_shift & walk->syntax->type_mask;
+    return true;
+}
+
+bool nal_is_key_frame(enum config_codec codec, const uint8_t *bytes, size_t size)
+{
+    const struct nal_syntax *syntax = nal_syntax(codec);
+    struct nal_walk walk;
+
+    nal_walk_begin(&walk, codec, bytes, size);
+    while (nal_walk_next(&walk)) {
+        if (walk.type >= syntax->first_slice && walk.type <= syntax->last_slice)
+            return walk.type >= syntax->first_key && walk.type <= syntax->last_key;
+    }
+    return false;
+}
 
 uint32_t nal_read(struct nal_reader *reader, unsigned count)
 {

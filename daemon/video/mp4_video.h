@@ -7,7 +7,7 @@
 #pragma once
 
 #include "config/config.h"
-#include "daemon/common/nal_bits.h"
+#include "daemon/video/nal.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,12 +39,8 @@ uint32_t mp4_sample_size(enum config_codec codec, const uint8_t *unit, size_t si
 
 // Writes the sample piece by piece. The unit is borrowed until the last one.
 struct mp4_sample_reader {
-    enum config_codec codec;
-    const uint8_t *unit;
-    size_t unit_size, next; // where to look for the next NAL unit
-    const uint8_t *nal;
-    size_t nal_size;
-    size_t given; // bytes of its length and of itself
+    struct nal_walk walk;
+    size_t given; // bytes of the NAL unit's length and of itself
 };
 
 void mp4_sample_begin(struct mp4_sample_reader *reader, enum config_codec codec,

@@ -1,13 +1,55 @@
-// The bits of a NAL unit of H.264 or H.265, read and written (ITU-T H.264, 7.2 and 9.1), and what
-// the sequence parameter sets of both say of their pictures.
+// The NAL units of H.264 and H.265 (ITU-T H.264, H.265): an access unit as encoders hand it out, a
+// byte stream of them (annex B of both), the bits of one of them, read and written (H.264, 7.2 and
+// 9.1), and what the sequence parameter sets of both say of their pictures.
 #pragma once
 
 #include "capture/frame.h"
+#include "config/config.h"
 
 #include <glib.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+// The NAL units of a codec: their header, and those types that matter here (table 7-1 of either).
+struct nal_syntax {
+    unsigned header_size;           // bytes
+    unsigned type_shift, type_mask; // of the type in the first of them
+    unsigned first_slice, last_slice;
+    unsigned first_key, last_key;  // those of them with which decoding may begin
+    unsigned first_set, set_count; // parameter sets: H.264: SPS, PPS; H.265: VPS, SPS, PPS
+    unsigned picture_set;          // which of these is the SPS, from 0 on
+    unsigned sei, delimiter;       // messages in front of a picture; where an access unit begins
+};
+
+// `codec`: H.264, or any other for H.265.
+const struct nal_syntax *nal_syntax(enum config_codec codec);
+
+static inline bool nal_is_set(const struct nal_syntax *syntax, unsigned type)
+{
+    return type - syntax->first_set < syntax->set_count;
+}
+
+// A walk from one NAL unit of a byte stream to the next.
+struct nal_walk {
+    const struct nal_syntax *syntax;
+    const uint8_t *bytes; // of the stream, borrowed
+    size_t size, next;    // where to look for the next NAL unit
+    const uint8_t *nal;   // without start code and the zeros behind it; NULL: there is none
+    size_t nal_size;      // 1 or more
+    unsigned type;
+};
+
+// Stands in front of the first one.
+void nal_walk_begin(struct nal_walk *walk, enum config_codec codec, const uint8_t *bytes,
+                    size_t size);
+// Goes on to the next one. False: there is none.
+bool nal_walk_next(struct nal_walk *walk);
+
+// Whether decoding may begin at an access unit, by the type of the first slice in it: H.264, an IDR
+// picture; H.265, an IRAP picture. A picture that only has no references of its own is none,
+// because pictures behind it may refer to what was before it.
+bool nal_is_key_frame(enum config_codec codec, const uint8_t *bytes, size_t size);
 
 // Reads bits, the most significant first. Past the end they are 0, and `over` is set.
 struct nal_reader {

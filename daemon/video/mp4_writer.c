@@ -1,4 +1,4 @@
-#include "daemon/mp4/mp4_writer.h"
+#include "daemon/video/mp4_writer.h"
 
 #include "config/base.h"
 

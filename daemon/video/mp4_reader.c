@@ -1,4 +1,4 @@
-#include "daemon/mp4/mp4_reader.h"
+#include "daemon/video/mp4_reader.h"
 
 #include "config/base.h"
 

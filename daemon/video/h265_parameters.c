@@ -1,18 +1,8 @@
-#include "daemon/common/h265_parameters.h"
-
-#include "daemon/common/annex_b.h"
+#include "daemon/video/h265_parameters.h"
 
 #include <errno.h>
 
-// NAL unit types (table 7-1).
-#define NAL_IRAP_FIRST 16
-#define NAL_IRAP_LAST 21
-#define NAL_SLICES 32 // all below it
-#define NAL_VPS 32
 #define NAL_SPS 33
-#define NAL_PPS 34
-#define NAL_AUD 35
-
 #define PROFILE_BITS 88
 #define LEVEL_BITS 8
 #define SUB_LAYERS_MAX 7
@@ -264,21 +254,23 @@ struct parts {
 
 static void take_apart(const uint8_t *bytes, size_t size, struct parts *parts)
 {
-    size_t next = 0, offset, length;
+    const struct nal_syntax *syntax = nal_syntax(CONFIG_CODEC_H265);
+    struct nal_walk walk;
 
     parts->slices = size;
-    while ((next = annex_b_next(bytes, size, next, &offset, &length)) > 0) {
-        unsigned type = nal_type(bytes + offset);
-
-        if (type < NAL_SLICES) {
-            parts->slices = offset - START_CODE_BYTES;
-            parts->is_irap = type >= NAL_IRAP_FIRST && type <= NAL_IRAP_LAST;
+    nal_walk_begin(&walk, CONFIG_CODEC_H265, bytes, size);
+    while (nal_walk_next(&walk)) {
+        if (walk.type <= syntax->last_slice) {
+            parts->slices = (size_t)(walk.nal - bytes) - START_CODE_BYTES;
+            parts->is_irap = walk.type >= syntax->first_key && walk.type <= syntax->last_key;
             return;
         }
-        if (type >= NAL_VPS && type <= NAL_PPS)
-            append_set(parts->sets, bytes + offset, length);
-        else
-            append(type == NAL_AUD ? parts->delimiter : parts->others, bytes + offset, length);
+        if (nal_is_set(syntax, walk.type)) {
+            append_set(parts->sets, walk.nal, walk.nal_size);
+        } else {
+            append(walk.type == syntax->delimiter ? parts->delimiter : parts->others, walk.nal,
+                   walk.nal_size);
+        }
     }
 }
 

@@ -1,8 +1,7 @@
-#include "daemon/mp4/mp4_video.h"
+#include "daemon/video/mp4_video.h"
 
-#include "daemon/common/annex_b.h"
-#include "daemon/common/h264_sps.h"
-#include "daemon/common/h265_parameters.h"
+#include "daemon/video/h264_sps.h"
+#include "daemon/video/h265_parameters.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,10 +9,6 @@
 
 #define LENGTH_SIZE 4 // bytes in front of a NAL unit
 #define SIZE_MAX_PX 65535u
-#define H264_FIRST_SET 7  // SPS, then the PPS
-#define H265_FIRST_SET 32 // VPS, then the SPS and the PPS
-#define H264_DELIMITER 9
-#define H265_DELIMITER 35
 #define H265_PROFILE_AT 3 // in an SPS: profile_tier_level(), of which 12 bytes are the general part
 #define H265_PROFILE_SIZE 12
 
@@ -44,44 +39,27 @@ static void put16(struct mp4_record *record, unsigned value)
     put8(record, value & 255);
 }
 
-static unsigned nal_type(enum config_codec codec, const uint8_t *nal)
-{
-    return codec == CONFIG_CODEC_H264 ? nal[0] & 31 : nal[0] >> 1 & 63;
-}
-
-// The next NAL unit of that type from *offset on, which moves on. False: there is none.
-static bool find_nal(enum config_codec codec, unsigned type, const uint8_t *unit, size_t size,
-                     size_t *offset, const uint8_t **ret_nal, size_t *ret_size)
-{
-    size_t at;
-
-    while ((*offset = annex_b_next(unit, size, *offset, &at, ret_size)) > 0) {
-        if (nal_type(codec, unit + at) == type) {
-            *ret_nal = unit + at;
-            return true;
-        }
-    }
-    return false;
-}
-
-// How many NAL units of a type there are, in one byte with `flags`, or in two; then each with its
-// length. Returns how many.
-static unsigned put_sets(struct mp4_record *record, enum config_codec codec, unsigned type,
+// How many NAL units of the parameter set `index` there are, in one byte with `flags`, or in two;
+// then each with its length. Returns how many.
+static unsigned put_sets(struct mp4_record *record, enum config_codec codec, unsigned index,
                          const uint8_t *unit, size_t size)
 {
-    size_t count_at = record->size + (codec == CONFIG_CODEC_H265 ? 2 : 0), next = 0, length;
-    unsigned count = 0;
-    const uint8_t *nal;
+    size_t count_at = record->size + (codec == CONFIG_CODEC_H265 ? 2 : 0);
+    unsigned count = 0, type = nal_syntax(codec)->first_set + index;
+    struct nal_walk walk;
 
     if (codec == CONFIG_CODEC_H265) {
         put8(record, 0x80 | type); // array_completeness: none in the samples
         put8(record, 0);
     }
     put8(record, 0);
-    while (find_nal(codec, type, unit, size, &next, &nal, &length)) {
-        put16(record, (unsigned)length);
-        put(record, nal, length);
-        record->full |= length > UINT16_MAX || ++count > 31;
+    nal_walk_begin(&walk, codec, unit, size);
+    while (nal_walk_next(&walk)) {
+        if (walk.type != type)
+            continue;
+        put16(record, (unsigned)walk.nal_size);
+        put(record, walk.nal, walk.nal_size);
+        record->full |= walk.nal_size > UINT16_MAX || ++count > 31;
     }
     if (!record->full)
         record->bytes[count_at] = (uint8_t)count;
@@ -101,9 +79,9 @@ static bool describe_h264(struct mp4_video *video, struct mp4_record *record, co
     put(record, sps + 1, 3); // profile, compatibility, level
     put8(record, 0xfc | (LENGTH_SIZE - 1));
     count_at = record->size;
-    has_both = put_sets(record, CONFIG_CODEC_H264, H264_FIRST_SET, unit, size) > 0;
+    has_both = put_sets(record, CONFIG_CODEC_H264, 0, unit, size) > 0;
     record->bytes[count_at] |= 0xe0;
-    has_both &= put_sets(record, CONFIG_CODEC_H264, H264_FIRST_SET + 1, unit, size) > 0;
+    has_both &= put_sets(record, CONFIG_CODEC_H264, 1, unit, size) > 0;
     if (sps[1] != 66 && sps[1] != 77 && sps[1] != 88) { // baseline, main, extended
         put8(record, 0xfc | picture->chroma_format);
         put8(record, 0xf8 | (picture->luma_bits - 8));
@@ -156,8 +134,20 @@ static bool describe_h265(struct mp4_video *video, struct mp4_record *record, co
                      (LENGTH_SIZE - 1)); // temporal layers, whether nested
     put8(record, 3);
     for (unsigned i = 0; i < 3; i++)
-        has_all &= put_sets(record, CONFIG_CODEC_H265, H265_FIRST_SET + i, unit, size) > 0;
+        has_all &= put_sets(record, CONFIG_CODEC_H265, i, unit, size) > 0;
     return has_all;
+}
+
+// The first SPS. False: there is none.
+static bool find_sps(struct nal_walk *walk)
+{
+    const struct nal_syntax *syntax = walk->syntax;
+
+    while (nal_walk_next(walk)) {
+        if (walk->type == syntax->first_set + syntax->picture_set)
+            return true;
+    }
+    return false;
 }
 
 int mp4_video_read(struct mp4_video *ret_video, enum config_codec codec, const uint8_t *unit,
@@ -166,14 +156,13 @@ int mp4_video_read(struct mp4_video *ret_video, enum config_codec codec, const u
     struct mp4_video video = {.codec = codec};
     struct mp4_record record = {.bytes = video.configuration, .room = sizeof video.configuration};
     bool is_h264 = codec == CONFIG_CODEC_H264;
-    size_t next = 0, length = 0;
-    const uint8_t *sps;
+    struct nal_walk walk;
     bool has_all;
 
-    if (!find_nal(codec, is_h264 ? H264_FIRST_SET : H265_FIRST_SET + 1, unit, size, &next, &sps,
-                  &length) ||
-        (is_h264 ? h264_sps_read(sps, length, &video.picture)
-                 : h265_sps_read(sps, length, &video.picture)) < 0) {
+    nal_walk_begin(&walk, codec, unit, size);
+    if (!find_sps(&walk) ||
+        (is_h264 ? h264_sps_read(walk.nal, walk.nal_size, &video.picture)
+                 : h265_sps_read(walk.nal, walk.nal_size, &video.picture)) < 0) {
         return -EBADMSG;
     }
     if (video.picture.width - 1 >= SIZE_MAX_PX || video.picture.height - 1 >= SIZE_MAX_PX ||
@@ -181,8 +170,8 @@ int mp4_video_read(struct mp4_video *ret_video, enum config_codec codec, const u
         video.picture.chroma_bits > 15) {
         return -EBADMSG;
     }
-    has_all = is_h264 ? describe_h264(&video, &record, sps, unit, size)
-                      : describe_h265(&video, &record, sps, length, unit, size);
+    has_all = is_h264 ? describe_h264(&video, &record, walk.nal, unit, size)
+                      : describe_h265(&video, &record, walk.nal, walk.nal_size, unit, size);
     if (!has_all || record.full)
         return has_all ? -EMSGSIZE : -EBADMSG;
     video.configuration_size = record.size;
@@ -199,34 +188,22 @@ bool mp4_video_is_same(const struct mp4_video *a, const struct mp4_video *b)
 void mp4_sample_begin(struct mp4_sample_reader *reader, enum config_codec codec,
                       const uint8_t *unit, size_t size)
 {
-    *reader = (struct mp4_sample_reader){.codec = codec, .unit = unit, .unit_size = size};
-}
-
-static bool is_left_out(enum config_codec codec, const uint8_t *nal)
-{
-    unsigned type = nal_type(codec, nal);
-
-    return codec == CONFIG_CODEC_H264 ? type == H264_DELIMITER || type - H264_FIRST_SET < 2
-                                      : type == H265_DELIMITER || type - H265_FIRST_SET < 3;
+    nal_walk_begin(&reader->walk, codec, unit, size);
+    reader->given = 0;
 }
 
 // Goes on to the next NAL unit of the sample. False: there is none.
 static bool find_next(struct mp4_sample_reader *reader)
 {
-    size_t offset;
+    const struct nal_walk *walk = &reader->walk;
+    bool found;
 
     do {
-        reader->next =
-            annex_b_next(reader->unit, reader->unit_size, reader->next, &offset, &reader->nal_size);
-        if (reader->next == 0) {
-            reader->next = reader->unit_size; // and again, if asked once more
-            reader->nal_size = 0;
-            return false;
-        }
-        reader->nal = reader->unit + offset;
-    } while (is_left_out(reader->codec, reader->nal));
+        found = nal_walk_next(&reader->walk);
+    } while (found &&
+             (walk->type == walk->syntax->delimiter || nal_is_set(walk->syntax, walk->type)));
     reader->given = 0;
-    return true;
+    return found;
 }
 
 uint32_t mp4_sample_size(enum config_codec codec, const uint8_t *unit, size_t size)
@@ -236,27 +213,26 @@ uint32_t mp4_sample_size(enum config_codec codec, const uint8_t *unit, size_t si
 
     mp4_sample_begin(&reader, codec, unit, size);
     while (find_next(&reader))
-        sum += LENGTH_SIZE + reader.nal_size;
+        sum += LENGTH_SIZE + reader.walk.nal_size;
     return (uint32_t)sum;
 }
 
 size_t mp4_sample_read(struct mp4_sample_reader *reader, uint8_t *to, size_t room)
 {
+    const struct nal_walk *walk = &reader->walk;
     size_t written = 0;
 
     while (written < room) {
-        if (!reader->nal || reader->given == LENGTH_SIZE + reader->nal_size) {
-            if (!find_next(reader)) {
-                reader->nal = NULL;
-                break;
-            }
-        }
+        bool is_given = !walk->nal || reader->given == LENGTH_SIZE + walk->nal_size;
+
+        if (is_given && !find_next(reader))
+            break;
         if (reader->given < LENGTH_SIZE) {
-            to[written++] = (uint8_t)(reader->nal_size >> 8 * (LENGTH_SIZE - 1 - reader->given++));
+            to[written++] = (uint8_t)(walk->nal_size >> 8 * (LENGTH_SIZE - 1 - reader->given++));
             continue;
         }
-        size_t at = reader->given - LENGTH_SIZE, part = MIN(room - written, reader->nal_size - at);
-        memcpy(to + written, reader->nal + at, part);
+        size_t at = reader->given - LENGTH_SIZE, part = MIN(room - written, walk->nal_size - at);
+        memcpy(to + written, walk->nal + at, part);
         written += part;
         reader->given += part;
     }

@@ -7,7 +7,7 @@
 // to read.
 #pragma once
 
-#include "daemon/mp4/mp4_writer.h"
+#include "daemon/video/mp4_writer.h"
 
 struct mp4_recovery {
     struct mp4_writer *writer; // as if it had written the file up to `size`; owned

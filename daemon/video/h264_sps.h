@@ -7,7 +7,7 @@
 // all of them. Everything else in a parameter set stays as it is, bit for bit.
 #pragma once
 
-#include "daemon/common/nal_bits.h"
+#include "daemon/video/nal.h"
 
 struct h264_sps {
     enum frame_range range;
