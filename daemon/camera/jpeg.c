@@ -1,5 +1,6 @@
 #include "daemon/camera/jpeg.h"
 
+#include "daemon/link/messages.h"
 #include "kernels/convert/jfif.h"
 
 #include <errno.h>
@@ -7,7 +8,7 @@
 
 struct jpeg {
     tjhandle handle;
-    uint8_t *planes; // owned; NULL until the first picture
+    uint8_t *planes; // owned; with the sums of jfif_shrink() behind them; NULL: no picture yet
     size_t planes_bytes;
     unsigned char *bytes;     // TurboJPEG's, which makes it larger where it has to
     unsigned long bytes_room; // at least so many
@@ -70,20 +71,28 @@ static int compress(struct jpeg *jpeg, const struct frame_layout *layout, int qu
     return 0;
 }
 
-int jpeg_make(struct jpeg *jpeg, const struct frame *picture, unsigned shift, int quality,
+int jpeg_make(struct jpeg *jpeg, const struct frame *picture, unsigned scale, int quality,
               struct error *error, const uint8_t **ret_bytes, size_t *ret_size)
 {
+    uint32_t width = link_scale_width(scale);
+    unsigned shift = width ? 0 : scale;
     struct frame_layout layout;
     int r = frame_begin_cpu_access(picture, error);
 
     if (r < 0)
         return r;
-    jfif_layout(&picture->layout, shift, &layout);
-    if (reserve(jpeg, layout.size) < 0) {
+    if (width)
+        jfif_layout_of_width(&picture->layout, width, &layout);
+    else
+        jfif_layout(&picture->layout, shift, &layout);
+    if (reserve(jpeg, layout.size + picture->layout.width * sizeof(uint16_t)) < 0) {
         return error_set(error, -ENOMEM, "no memory for a JPEG of %ux%u", layout.width,
                          layout.height);
     }
-    jfif_convert(picture, shift, &layout, jpeg->planes);
+    if (width && layout.width < picture->layout.width)
+        jfif_shrink(picture, &layout, (uint16_t *)(jpeg->planes + layout.size), jpeg->planes);
+    else
+        jfif_convert(picture, shift, &layout, jpeg->planes);
     r = compress(jpeg, &layout, quality, error, ret_size);
     if (r == 0)
         *ret_bytes = jpeg->bytes;

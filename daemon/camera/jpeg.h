@@ -15,8 +15,9 @@ struct jpeg;
 int jpeg_new(struct jpeg **ret_jpeg);
 void jpeg_free(struct jpeg *jpeg); // takes NULL
 
-// Makes a JPEG of an NV12 picture on the CPU's side, with 1 of `1 << shift` columns and rows (0 to
-// JFIF_SHIFT_MAX). `quality` is libjpeg's, 1 to 100. The result is borrowed until the next call.
-// -ENOMEM; -EMSGSIZE: TurboJPEG takes no such picture; what keeps the CPU from a surface.
-int jpeg_make(struct jpeg *jpeg, const struct frame *picture, unsigned shift, int quality,
+// Makes a JPEG of an NV12 picture on the CPU's side. `scale` is one below LINK_SCALES, 0 for the
+// whole picture (daemon/link/messages.h). `quality` is libjpeg's, 1 to 100. The result is borrowed
+// until the next call. -ENOMEM; -EMSGSIZE: TurboJPEG takes no such picture; what keeps the CPU from
+// a surface.
+int jpeg_make(struct jpeg *jpeg, const struct frame *picture, unsigned scale, int quality,
               struct error *error, const uint8_t **ret_bytes, size_t *ret_size);

@@ -97,7 +97,8 @@ static void *snapshots_thread(void *context)
     pthread_setname_np(pthread_self(), "snapshots");
     setpriority(PRIO_PROCESS, 0, NICE); // of this thread alone, as Linux has it
     while (take_job(snapshots, &job)) {
-        for (unsigned scale = 0; scale < LINK_SCALES; scale++) {
+        // The small ones come first: one that the link has to keep is in the way of the others.
+        for (unsigned scale = LINK_SCALES; scale-- > 0;) {
             if (job.scales >> scale & 1)
                 send_jpeg(snapshots, &job, scale);
         }

@@ -29,7 +29,7 @@ struct snapshot_wishes {
     int64_t until_ns; // the view goes on: who wants snapshots often wants another soon
 };
 
-// Any thread. One is wanted, with 1 of 2^scale columns and rows.
+// Any thread. One is wanted, of a scale below LINK_SCALES.
 void snapshot_wishes_add(struct snapshot_wishes *wishes, unsigned scale);
 // Lane thread. A frame begins; whether its picture is to be computed for snapshots. `goes_on`: the
 // picture of the frame before was computed. Where pictures of `view` are compared with those before

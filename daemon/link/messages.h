@@ -15,7 +15,9 @@
 #define LINK_STAGES_MAX 24
 #define LINK_KERNELS_MAX 24
 #define LINK_PAYLOAD_MAX (16u << 20)
-#define LINK_SCALES 4 // of snapshots: all columns and rows, 1 of 2, of 4, of 8
+#define LINK_HALVINGS 4 // of snapshots: all columns and rows, 1 of 2, of 4, of 8
+#define LINK_WIDTHS 3   // behind these: 160, 320 and 640 columns, or all if there are not more
+#define LINK_SCALES (LINK_HALVINGS + LINK_WIDTHS)
 #define LINK_TRIALS_MAX 16
 #define LINK_WITHOUT_ENCODER "none works" // the encoder of a view that has none and gets none
 
@@ -27,8 +29,8 @@ enum link_type {
     LINK_VIEW_STOP,     // nobody watches .view any more
     LINK_KEY_FRAME,     // make the next frame of .view a key frame
     LINK_SNAPSHOT,      // make a JPEG of the next picture of .view, which is computed for it;
-                        // payload: uint32_t, the scale, 1 of 2^n columns and rows. Asking again
-                        // before it came changes nothing; one that cannot be sent is left out.
+                        // payload: uint32_t, the scale. Asking again before it came changes
+                        // nothing; one that cannot be sent is left out.
     LINK_TRY_GPU,       // a process that computes on the CPU may try the GPU now; payload: the word
                         // of the backend wanted ("auto", "cuda")
     LINK_TRY_CAMERA,    // a camera that has refused the login may be asked again now
@@ -113,6 +115,12 @@ struct link_jpeg {
     uint32_t scale;      // as asked for
     uint32_t reserved;
 };
+
+// How many columns a snapshot of that scale has at most; 0: as many as the halvings leave.
+static inline uint32_t link_scale_width(uint32_t scale)
+{
+    return scale < LINK_HALVINGS ? 0 : 160U << (scale - LINK_HALVINGS);
+}
 
 enum link_camera_state {
     LINK_CAMERA_STARTING,

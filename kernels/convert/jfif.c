@@ -29,6 +29,20 @@ void jfif_layout(const struct frame_layout *picture, unsigned shift,
                       shrink(picture->height, shift), FRAME_STRIDE_ALIGN);
 }
 
+void jfif_layout_of_width(const struct frame_layout *picture, uint32_t width,
+                          struct frame_layout *ret_layout)
+{
+    uint64_t pairs = ((uint64_t)picture->height * width + picture->width) / (2 * picture->width);
+    uint32_t height = pairs > 1 ? 2 * (uint32_t)pairs : 2;
+
+    if (width >= picture->width) {
+        jfif_layout(picture, 0, ret_layout);
+        return;
+    }
+    height = height < picture->height ? height : picture->height;
+    frame_layout_init(ret_layout, pixel_format_by_name("YU12"), width, height, FRAME_STRIDE_ALIGN);
+}
+
 static int32_t fixed(double factor)
 {
     return (int32_t)lrint(ldexp(factor, BITS));
@@ -139,8 +153,8 @@ static uint8_t average_last(const struct samples *samples, const uint8_t *const 
 }
 
 // Row `y` of the smaller plane, `width` samples.
-static void take_row(const struct samples *samples, unsigned shift, uint32_t y, uint32_t width,
-                     uint8_t *output)
+static void take_squares(const struct samples *samples, unsigned shift, uint32_t y, uint32_t width,
+                         uint8_t *output)
 {
     const uint8_t *rows[1 << JFIF_SHIFT_MAX];
     uint32_t whole = samples->columns >> shift;
@@ -154,6 +168,73 @@ static void take_row(const struct samples *samples, unsigned shift, uint32_t y, 
         average_whole(rows, samples->step, shift, whole, output);
     for (uint32_t x = whole; x < width; x++)
         output[x] = average_last(samples, rows, shift, x);
+}
+
+// Means of boxes, where the picture is not cut into squares
+// ---------------------------------------------------------------------
+
+// Cuts `size` samples into `count` boxes, whose lengths differ by 1 at most: box i begins at
+// floor(i size / count).
+struct cut {
+    uint32_t size, count;
+    uint32_t at, rest; // where the next box begins, and the numerator of what was rounded off
+};
+
+static uint32_t cut_next(struct cut *cut)
+{
+    cut->at += cut->size / cut->count;
+    cut->rest += cut->size % cut->count;
+    if (cut->rest >= cut->count) {
+        cut->rest -= cut->count;
+        cut->at++;
+    }
+    return cut->at;
+}
+
+static uint32_t cut_at(uint32_t index, uint32_t size, uint32_t count)
+{
+    return (uint32_t)((uint64_t)index * size / count);
+}
+
+SIMD_CLONES
+static void add_row(const uint8_t *restrict row, unsigned step, size_t count,
+                    uint16_t *restrict sums)
+{
+    if (step == 1) {
+        for (size_t x = 0; x < count; x++)
+            sums[x] = (uint16_t)(sums[x] + row[x]);
+    } else {
+        for (size_t x = 0; x < count; x++)
+            sums[x] = (uint16_t)(sums[x] + row[2 * x]);
+    }
+}
+
+// 1 / samples in 40 bits, rounded up: exact for sums of up to 2^16 samples of 8 bits.
+static uint64_t reciprocal(uint32_t samples)
+{
+    return ((UINT64_C(1) << 40) + samples - 1) / samples;
+}
+
+// Row `y` of `rows` of the smaller plane, `width` samples.
+static void take_boxes(const struct samples *samples, uint16_t *sums, uint32_t y, uint32_t rows,
+                       uint32_t width, uint8_t *output)
+{
+    uint32_t first = cut_at(y, samples->rows, rows), last = cut_at(y + 1, samples->rows, rows);
+    uint32_t height = last - first, shorter = samples->columns / width;
+    const uint64_t share[] = {reciprocal(height * shorter), reciprocal(height * (shorter + 1))};
+    struct cut cut = {.size = samples->columns, .count = width};
+
+    memset(sums, 0, samples->columns * sizeof *sums);
+    for (uint32_t row = first; row < last; row++)
+        add_row(row_of(samples, row), samples->step, samples->columns, sums);
+    for (uint32_t x = 0; x < width; x++) {
+        uint32_t at = cut.at, length = cut_next(&cut) - at;
+        uint32_t sum = height * length / 2;
+
+        for (uint32_t i = 0; i < length; i++)
+            sum += sums[at + i];
+        output[x] = (uint8_t)(sum * share[length - shorter] >> 40);
+    }
 }
 
 // Values
@@ -205,26 +286,54 @@ static void change_chroma(const struct factors *factors, size_t width, uint8_t *
     }
 }
 
-void jfif_convert(const struct frame *picture, unsigned shift, const struct frame_layout *layout,
-                  uint8_t *planes)
+// How the samples of a smaller picture are made: means of squares, or with `sums` of boxes.
+struct reduction {
+    unsigned shift;
+    uint16_t *sums; // NULL: squares
+};
+
+// Row `y` of `rows` of the smaller plane, `width` samples.
+static void take_row(const struct samples *samples, const struct reduction *how, uint32_t y,
+                     uint32_t rows, uint32_t width, uint8_t *output)
+{
+    if (how->sums)
+        take_boxes(samples, how->sums, y, rows, width, output);
+    else
+        take_squares(samples, how->shift, y, width, output);
+}
+
+static void convert(const struct frame *picture, const struct reduction *how,
+                    const struct frame_layout *layout, uint8_t *planes)
 {
     const struct samples y = samples_of(picture, 0, 0), u = samples_of(picture, 1, 0),
                          v = samples_of(picture, 1, 1);
     const struct factors factors = factors_of(&picture->layout);
-    uint32_t pairs = layout->planes[1].width_bytes;
+    uint32_t pairs = layout->planes[1].width_bytes, rows = layout->planes[1].rows;
 
-    for (uint32_t row = 0; row < layout->planes[1].rows; row++) {
+    for (uint32_t row = 0; row < rows; row++) {
         uint8_t *to_u = planes + layout->planes[1].offset + row * layout->planes[1].stride;
         uint8_t *to_v = planes + layout->planes[2].offset + row * layout->planes[2].stride;
 
-        take_row(&u, shift, row, pairs, to_u);
-        take_row(&v, shift, row, pairs, to_v);
+        take_row(&u, how, row, rows, pairs, to_u);
+        take_row(&v, how, row, rows, pairs, to_v);
         for (uint32_t i = 2 * row; i < 2 * row + 2 && i < layout->height; i++) {
             uint8_t *to_y = planes + i * layout->planes[0].stride;
 
-            take_row(&y, shift, i, layout->width, to_y);
+            take_row(&y, how, i, layout->height, layout->width, to_y);
             change_luma(&factors, to_u, to_v, layout->width, to_y);
         }
         change_chroma(&factors, pairs, to_u, to_v);
     }
+}
+
+void jfif_convert(const struct frame *picture, unsigned shift, const struct frame_layout *layout,
+                  uint8_t *planes)
+{
+    convert(picture, &(struct reduction){.shift = shift}, layout, planes);
+}
+
+void jfif_shrink(const struct frame *picture, const struct frame_layout *layout, uint16_t *sums,
+                 uint8_t *planes)
+{
+    convert(picture, &(struct reduction){.sums = sums}, layout, planes);
 }

@@ -14,17 +14,30 @@
 // A smaller picture has 1 of 2, 4 or 8 columns and rows, rounded down, but at least one: each
 // sample is the mean of as many by as many of its plane, rounded half up, before the formula above.
 // Samples beyond the last column or row count as the last.
+//
+// A picture of a given width keeps the aspect, and its height is rounded to an even one. Sample x
+// of w, of a plane with W columns, is the mean of the columns from floor(x W / w) up to the next
+// sample's first one, and so for the rows; so each sample of the picture counts once.
 #pragma once
 
 #include "capture/frame.h"
 
 // Of 1 << shift.
 #define JFIF_SHIFT_MAX 3
+// Sums of as many rows as then are one fit into 16 bits, whatever a frame's size may be.
+#define JFIF_WIDTH_MIN 160
 
 // The planes (YU12) for pictures laid out as `picture`, with 1 of `1 << shift` columns and rows.
 void jfif_layout(const struct frame_layout *picture, unsigned shift,
                  struct frame_layout *ret_layout);
+// The planes for pictures with `width` columns (even, from JFIF_WIDTH_MIN on), or with all of them
+// if there are not more.
+void jfif_layout_of_width(const struct frame_layout *picture, uint32_t width,
+                          struct frame_layout *ret_layout);
 // Fills `layout->size` bytes at `planes`, laid out by jfif_layout() for this picture and shift. The
 // CPU may read the picture.
 void jfif_convert(const struct frame *picture, unsigned shift, const struct frame_layout *layout,
                   uint8_t *planes);
+// The same for a layout of jfif_layout_of_width(). `sums` has room for a row of the picture.
+void jfif_shrink(const struct frame *picture, const struct frame_layout *layout, uint16_t *sums,
+                 uint8_t *planes);

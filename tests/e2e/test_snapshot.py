@@ -143,23 +143,44 @@ def test_a_telephones_picture_is_shown_as_it_was_taken(snapped, tmp_path, orient
     assert np.abs(shown.astype(int) - expected).mean() < 3
 
 
-def test_smaller_snapshots_are_means_of_the_whole_one(snapped, tmp_path):
-    """Of a picture that stays the same."""
+def assert_resembles(small, whole, size):
+    """It is the whole picture at that size, by OpenCV."""
+    expected = cv2.resize(whole, size, interpolation=cv2.INTER_AREA)
+    assert small.shape == expected.shape
+    psnr = pattern.psnr_db(*(cv2.cvtColor(p, cv2.COLOR_BGR2GRAY) for p in (small, expected)))
+    print(f"{size}: {psnr:.1f} dB")
+    assert psnr >= 30
+
+
+def still_camera(snapped, tmp_path, width, height):
+    """A camera whose picture stays the same."""
     still = tmp_path / "still.png"
     noise = np.random.default_rng(5).integers(0, 256, (9, 16, 3), np.uint8)
-    cv2.imwrite(str(still), cv2.resize(noise, (WIDTH, HEIGHT), interpolation=cv2.INTER_CUBIC))
-    server = snapped(
+    cv2.imwrite(str(still), cv2.resize(noise, (width, height), interpolation=cv2.INTER_CUBIC))
+    return snapped(
         source="gstreamer", views=[{"name": "plain", "view": "camera"}],
         pipeline=f"multifilesrc location={still} loop=true caps=image/png,framerate=10/1 ! pngdec ! videoconvert ! "
         "video/x-raw,format=NV12")
+
+
+def test_smaller_snapshots_are_means_of_the_whole_one(snapped, tmp_path):
+    server = still_camera(snapped, tmp_path, WIDTH, HEIGHT)
     whole, _ = snapshot(server, "?scale=1")
     for word, divisor in (("1/2", 2), ("1/4", 4), ("1%2F8", 8)):
-        size = (WIDTH // divisor, HEIGHT // divisor)
         small, _ = snapshot(server, f"?scale={word}")
-        expected = cv2.resize(whole, size, interpolation=cv2.INTER_AREA)
-        psnr = pattern.psnr_db(*(cv2.cvtColor(p, cv2.COLOR_BGR2GRAY) for p in (small, expected)))
-        print(f"{word}: {psnr:.1f} dB")
-        assert small.shape == expected.shape and psnr >= 30
+        assert_resembles(small, whole, (WIDTH // divisor, HEIGHT // divisor))
+
+
+@pytest.mark.parametrize("size, smaller", [
+    ((1920, 1080), ((160, 90), (320, 180), (640, 360))), ((720, 406), ((160, 90), (320, 180), (640, 360))),
+    ((322, 100), ((160, 50), (320, 100), (322, 100))), ((128, 96), ((128, 96), (128, 96), (128, 96)))])
+def test_a_snapshot_has_the_width_that_is_asked_for_but_is_never_larger_than_the_view(snapped, tmp_path, size, smaller):
+    server = still_camera(snapped, tmp_path, *size)
+    whole, _ = snapshot(server, "")
+    assert whole.shape[1::-1] == size
+    for width, expected in zip((160, 320, 640), smaller):
+        small, _ = snapshot(server, f"?width={width}")
+        assert_resembles(small, whole, expected)
 
 
 def test_a_snapshot_is_not_sent_twice_to_a_client_that_has_it(edged):
@@ -187,6 +208,8 @@ def test_what_cannot_be_had_is_said(snapped):
     server = snapped()
     for query, status, key, sentence, allowed in (
         ("?scale=1/3", 400, "scale", 'got "1/3"', "1, 1/2, 1/4 and 1/8"),
+        ("?width=321", 400, "width", 'got "321"', "160, 320 and 640, and no `scale`"),
+        ("?width=320&scale=1/2", 400, "width", 'got "320"', "160, 320 and 640, and no `scale`"),
         ("?view=edgs", 404, "view", 'there is no "edgs"', '"edges", "gray", "plain", "moves"'),
         ("?camera=back", 404, "camera", 'there is no "back"', '"front"'),
     ):
@@ -208,7 +231,8 @@ def test_the_slate_is_no_snapshot(edged):
         assert b"no picture of /front/edges" in body
 
 
-def test_twenty_who_ask_get_the_same_jpegs(snapped):
+@pytest.mark.parametrize("query", ["", "?width=160"])
+def test_twenty_who_ask_get_the_same_jpegs(snapped, query):
     """No frame is made into more than one JPEG of a size."""
     server = snapped(fps=10)
     before = server.camera()["frames"]
@@ -222,7 +246,7 @@ def test_twenty_who_ask_get_the_same_jpegs(snapped):
                 return True
 
         daemon.wait_for(connect)
-        connection.request("GET", "/stream.mjpg")
+        connection.request("GET", f"/stream.mjpg{query}")
         response = connection.getresponse()
         assert response.status == 200
         text = b""
@@ -252,6 +276,11 @@ def test_opencv_and_ffmpeg_play_the_stream(snapped):
         numbers.append(picture.tobytes())
     player.release()
     assert len(set(numbers)) == 5, "the same picture came again"
+    frames = subprocess.run(
+        ["ffmpeg", "-nostdin", "-loglevel", "error", "-f", "mpjpeg", "-i",
+         f"{server.api}/stream.mjpg?view=gray&width=320&fps=2", "-frames:v", "3", "-f", "rawvideo", "-pix_fmt", "gray",
+         "-"], capture_output=True, check=True, timeout=daemon.PATIENCE_S).stdout
+    assert len(frames) == 3 * 320 * 180
     frames = subprocess.run(
         ["ffmpeg", "-nostdin", "-loglevel", "error", "-f", "mpjpeg", "-i",
          f"{server.api}/stream.mjpg?fps=20", "-frames:v", "5", "-f", "rawvideo", "-pix_fmt", "gray",

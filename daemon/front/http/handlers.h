@@ -62,10 +62,10 @@ HTTP_RESULT events_route_follow(struct http_call *call);
 // Pictures and video
 // ---------------------------------------------------------------------
 
-// JPEGs for programs that know a camera by these two URLs. Both take ?camera=, ?view= and ?scale=;
-// without them they show the first view that the client may watch, at full size. A view that nobody
-// watches is computed for them. While the camera delivers no picture the reply is 503, because NO
-// SIGNAL is not a picture of the camera.
+// JPEGs for programs that know a camera by these two URLs. Both take ?camera=, ?view=, and ?scale=
+// or ?width=; without them they show the first view that the client may watch, at full size. A view
+// that nobody watches is computed for them. While the camera delivers no picture the reply is 503,
+// because NO SIGNAL is not a picture of the camera.
 //
 // /snapshot.jpg: a JPEG of now, within a second.
 HTTP_RESULT pictures_reply_snapshot(struct http_call *call);

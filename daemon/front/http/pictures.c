@@ -61,11 +61,12 @@ static void free_viewer(void *context)
 // Requests
 // ---------------------------------------------------------------------
 
-static bool read_scale(const char *text, unsigned *ret_scale)
+// Finds the scale by its word in ?scale= or in ?width=: one of those from `first` on, before `end`.
+static bool read_scale(const char *text, unsigned first, unsigned end, unsigned *ret_scale)
 {
-    static const char *const words[LINK_SCALES] = {"1", "1/2", "1/4", "1/8"};
+    static const char *const words[LINK_SCALES] = {"1", "1/2", "1/4", "1/8", "160", "320", "640"};
 
-    for (unsigned i = 0; i < LINK_SCALES; i++) {
+    for (unsigned i = first; i < end; i++) {
         if (strcmp(text, words[i]) == 0) {
             *ret_scale = i;
             return true;
@@ -89,13 +90,19 @@ static bool read_fps(const char *text, int64_t *ret_interval_ns)
 static struct picture_viewer *new_viewer(const struct http_call *call, HTTP_RESULT *ret_result)
 {
     const char *camera = http_query(call, "camera"), *view = http_query(call, "view"),
-               *scale = http_query(call, "scale"), *fps = http_query(call, "fps");
+               *scale = http_query(call, "scale"), *width = http_query(call, "width"),
+               *fps = http_query(call, "fps");
     struct lookup_absent absent;
     struct picture_viewer asked = {.model = call->model, .role = call->role};
     struct picture_viewer *viewer;
 
-    if (scale && !read_scale(scale, &asked.waiter.scale)) {
+    if (scale && !read_scale(scale, 0, LINK_HALVINGS, &asked.waiter.scale)) {
         *ret_result = http_refuse_value(call->connection, "scale", scale, "1, 1/2, 1/4 and 1/8");
+        return NULL;
+    }
+    if (width && (scale || !read_scale(width, LINK_HALVINGS, LINK_SCALES, &asked.waiter.scale))) {
+        *ret_result =
+            http_refuse_value(call->connection, "width", width, "160, 320 and 640, and no `scale`");
         return NULL;
     }
     if (fps && !read_fps(fps, &asked.interval_ns)) {

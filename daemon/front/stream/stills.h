@@ -24,7 +24,7 @@ void still_unref(struct still *still); // takes NULL
 // Somebody who waits for a JPEG. Embedded in its owner.
 struct still_waiter {
     struct stills *stills; // NULL: it does not wait
-    unsigned scale;        // 1 of 2^scale columns and rows
+    unsigned scale;        // one below LINK_SCALES
     int64_t after_ns;      // captured later than that
     // It waits no more, and `still` is what it waited for; borrowed. May begin to wait again, or
     // end this waiter and others.
