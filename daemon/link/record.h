@@ -235,7 +235,7 @@ struct record_state_report {
     uint32_t state; // enum record_state
     uint32_t open_clips;
     uint64_t clips, kept_clips, clip_bytes; // in the folder; the bytes with their pictures'
-    uint64_t free_bytes;                    // of its file system
+    uint64_t free_bytes, total_bytes;       // of its file system; 0: not known yet
     uint64_t written_bytes, written_clips, deleted_clips, lost_units; // since the recorder began
     uint64_t waiting_bytes;                                           // in memory for the disk
     int64_t write_max_ns;   // the longest write or sync of the last minute

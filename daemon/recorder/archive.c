@@ -662,6 +662,7 @@ void archive_report(struct archive *archive, struct record_state_report *ret_rep
     ret_report->write_max_ns =
         MAX(disk_thread_longest_ns(archive->writer), disk_thread_longest_ns(archive->reader));
     ret_report->free_bytes = archive->retention.free_bytes;
+    ret_report->total_bytes = archive->retention.total_bytes;
     ret_report->running_ns = clock_now_ns() - archive->retention.started_ns;
     ret_report->syncs = storage_syncs();
     library_count(&archive->library, ret_report);

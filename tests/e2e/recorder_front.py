@@ -27,8 +27,8 @@ START, STOP, KEEP, UNKEEP, DELETE = range(5)
 H264, H265 = 0, 1
 HEADER = struct.Struct("@III")
 CLIP_SIZE = ctypes.sizeof(STRUCTS["clip"])
-STATE = struct.Struct("@IIQQQQQQQQQqQQQqq256s")
-STATE_FIELDS = ("state open_clips clips kept_clips clip_bytes free_bytes written_bytes written_clips "
+STATE = struct.Struct("@IIQQQQQQQQQQqQQQqq256s")
+STATE_FIELDS = ("state open_clips clips kept_clips clip_bytes free_bytes total_bytes written_bytes written_clips "
                 "deleted_clips lost_units waiting_bytes write_max_ns kept_bytes lost_clips syncs running_ns "
                 "oldest_wall_ns sentence").split()
 DONE = struct.Struct("@IiQQQ256s")

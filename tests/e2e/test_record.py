@@ -160,6 +160,8 @@ def test_status_and_metrics_show_the_recorder_and_what_is_recorded(edged, tmp_pa
         lambda: server.status()["recorder"].get("clip_bytes", 0) > 0 and server.status(), explain=server.stderr)
     assert status["recorder"]["state"] == "ready" and status["recorder"]["open_clips"] == 1
     storage = status["storage"]
+    space = os.statvfs(tmp_path)
+    assert storage["total_bytes"] == space.f_blocks * space.f_frsize
     assert storage["free_bytes"] > 10**6 and storage["kept_bytes"] == storage["lost_clips"] == 0
     # A sync each 4.5 s at least, of 86,400 s, and as many bytes as were written since the start.
     assert storage["syncs_per_day"] > 10_000 and storage["written_bytes_per_day"] > status["recorder"]["written_bytes"]

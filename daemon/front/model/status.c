@@ -164,6 +164,8 @@ static void add_storage(struct facts *facts, const struct record_state_report *r
                     "edged_recorder_oldest_clip_timestamp_seconds",
                     "The beginning of the oldest clip that is not kept, since 1970.");
     facts_add_count(facts, "free_bytes", report->free_bytes, NULL, NULL);
+    facts_add_count(facts, "total_bytes", report->total_bytes, "edged_recorder_total_bytes",
+                    "Bytes of the file system that has the clips.");
     facts_add_count(facts, "kept_bytes", report->kept_bytes, "edged_recorder_kept_bytes",
                     "Bytes of the clips that are never deleted.");
     facts_add_count(facts, "lost_clips", report->lost_clips, "edged_recorder_lost_clips_total",

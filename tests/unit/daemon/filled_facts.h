@@ -91,6 +91,7 @@ static const struct record_state_report filled_recorder = {
     .kept_clips = 5,
     .clip_bytes = 56789012345,
     .free_bytes = 98765432109,
+    .total_bytes = 256060514304,
     .written_bytes = 67890123456,
     .written_clips = 1300,
     .deleted_clips = 66,
