@@ -48,6 +48,7 @@ void digest_hash(enum digest_algorithm algorithm, const char *const *fields, siz
 
 #define PASSWORD_LINES "lines NAME:ROLE:HA1-MD5:HA1-SHA-256, as `edgectl passwd` writes them"
 #define TOKEN_LINES "lines NAME:ROLE:SHA-256, as `edgectl token` writes them"
+#define ONVIF_LINES "lines NAME:PASSWORD, as `edgectl passwd --onvif` writes them"
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._@-"
 
 static const struct users_file {
@@ -61,6 +62,9 @@ static const struct users_file {
     [USERS_TOKENS] = {"rtsp.tokens", TOKEN_LINES, "expected three fields, allowed: " TOKEN_LINES,
                       "got more tokens than are allowed: " G_STRINGIFY(USERS_MAX),
                       "got a name for the second time, allowed: a line a token"},
+    [USERS_ONVIF] = {"onvif.passwords", ONVIF_LINES, "expected two fields, allowed: " ONVIF_LINES,
+                     "got more users than are allowed: " G_STRINGIFY(USERS_MAX),
+                     "got a name for the second time, allowed: a line a user"},
 };
 
 bool users_name_is_valid(const char *name)
@@ -78,6 +82,12 @@ void user_init(struct user *user, const char *name, enum config_role role, const
     snprintf(user->name, sizeof user->name, "%s", name);
     for (unsigned i = 0; i < DIGEST_ALGORITHM_COUNT; i++)
         digest_hash((enum digest_algorithm)i, fields, ARRAY_LENGTH(fields), user->ha1[i]);
+}
+
+void user_init_onvif(struct user *user, const char *name, const char *password)
+{
+    user_init(user, name, CONFIG_ROLE_VIEWER, password);
+    snprintf(user->plain, sizeof user->plain, "%s", password);
 }
 
 void user_init_token(struct user *user, const char *name, enum config_role role, const char *token)
@@ -100,6 +110,28 @@ static bool take_hash(const char *text, enum digest_algorithm algorithm, struct 
         return false;
     memcpy(user->ha1[algorithm], text, length + 1);
     return true;
+}
+
+// The same for a line of onvif.passwords. The password may have colons.
+static const char *take_onvif(char *line, struct user *user)
+{
+    const char *name = strsep(&line, ":");
+    size_t length = line ? strlen(line) : 0;
+
+    if (!line)
+        return files[USERS_ONVIF].wrong_count;
+    if (!users_name_is_valid(name))
+        return "got another name than is allowed: " USERS_NAMES;
+    if (length < USERS_PLAIN_MIN || length > USERS_PLAIN_MAX) {
+        return "got a password of another length than is allowed: " G_STRINGIFY(
+            USERS_PLAIN_MIN) " to " G_STRINGIFY(USERS_PLAIN_MAX) " characters";
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (!g_ascii_isgraph(line[i]))
+            return "got another character than is allowed in a password: visible ones of ASCII";
+    }
+    user_init_onvif(user, name, line);
+    return NULL;
 }
 
 // Takes the fields of a line apart, changing it. Returns the error in words; NULL: none.
@@ -136,7 +168,7 @@ static const char *take_line(enum users_kind kind, char *line, struct users *use
         return NULL;
     if (users->count == USERS_MAX)
         return files[kind].too_many;
-    fault = take_fields(kind, line, user);
+    fault = kind == USERS_ONVIF ? take_onvif(line, user) : take_fields(kind, line, user);
     for (size_t i = 0; !fault && i < users->count; i++) {
         if (strcmp(users->list[i].name, user->name) == 0)
             fault = files[kind].twice;
@@ -218,7 +250,9 @@ char *users_default_path(enum users_kind kind, const char *config_path)
 
 char *users_path(enum users_kind kind, const struct config *config, const char *config_path)
 {
-    const char *named = kind == USERS_PASSWORDS ? config->rtsp.users : config->rtsp.tokens;
+    const char *named = kind == USERS_PASSWORDS ? config->rtsp.users
+                        : kind == USERS_TOKENS  ? config->rtsp.tokens
+                                                : NULL;
     _cleanup_(cleanup_free) char *path = NULL;
 
     if (named && *named)
@@ -247,6 +281,10 @@ int users_read(enum users_kind kind, const char *path, struct error *error,
 
 void users_print(FILE *file, const struct user *user)
 {
+    if (*user->plain) {
+        fprintf(file, "%s:%s\n", user->name, user->plain);
+        return;
+    }
     fprintf(file, "%s:%s:%s%s%s\n", user->name, config_role_name(user->role), user->ha1[DIGEST_MD5],
             *user->ha1[DIGEST_MD5] ? ":" : "", user->ha1[DIGEST_SHA256]);
 }

@@ -171,16 +171,16 @@ static int check_users(struct validation *validation, const char *path, enum use
     return 0;
 }
 
-// Tokens that no key names; see users_path().
-static void check_default_tokens(struct validation *validation, const struct config *config)
+// A file that no key names; see users_path().
+static void check_default(struct validation *validation, enum users_kind kind,
+                          const struct config *config)
 {
-    _cleanup_(cleanup_users) struct users *tokens = NULL;
-    _cleanup_(cleanup_free) char *path =
-        users_path(USERS_TOKENS, config, validation->text->files[0]);
+    _cleanup_(cleanup_users) struct users *users = NULL;
+    _cleanup_(cleanup_free) char *path = users_path(kind, config, validation->text->files[0]);
     struct error error;
 
-    if (path && access(path, R_OK) == 0 && users_read(USERS_TOKENS, path, &error, &tokens) < 0)
-        validation_error(validation, "rtsp.tokens", &error);
+    if (path && access(path, R_OK) == 0 && users_read(kind, path, &error, &users) < 0)
+        validation_error(validation, users_key(kind), &error);
 }
 
 static int check_rtsp(struct validation *validation, struct config *config)
@@ -190,7 +190,8 @@ static int check_rtsp(struct validation *validation, struct config *config)
     if (r == 0)
         r = check_users(validation, "rtsp.tokens", USERS_TOKENS, &config->rtsp.tokens);
     if (!*config->rtsp.tokens)
-        check_default_tokens(validation, config);
+        check_default(validation, USERS_TOKENS, config);
+    check_default(validation, USERS_ONVIF, config);
     if (r == 0)
         r = place_beside(validation, "rtsp.certificate", &config->rtsp.certificate);
     if (r == 0)

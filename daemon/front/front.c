@@ -103,7 +103,7 @@ static void on_changed(void *context)
 static void apply(struct front *front, struct reload *reload)
 {
     front_network_take_users(&front->network, reload->config, TAKE(reload->users),
-                             TAKE(reload->tokens));
+                             TAKE(reload->tokens), TAKE(reload->onvif));
     model_take(&front->model, TAKE(reload->config), &reload->live);
     model_try_cameras(&front->model);
 }

@@ -226,10 +226,11 @@ int front_network_open(struct front_network *network, struct model *model,
 }
 
 void front_network_take_users(struct front_network *network, const struct config *config,
-                              struct users *users, struct users *tokens)
+                              struct users *users, struct users *tokens, struct users *onvif)
 {
     account_take_users(network->model->account, config, users);
     account_take_tokens(network->model->account, tokens);
+    account_take_onvif(network->model->account, onvif);
     control_recheck(network->control);
 }
 

@@ -35,10 +35,10 @@ int front_network_open(struct front_network *network, struct model *model,
 // be made is written by a thread: -EAGAIN until it is, with a sentence as well.
 int front_network_listen(struct front_network *network, const struct config *config,
                          struct error *error);
-// Replaces the users and the tokens by those of `config`, and hangs up on clients that are not
-// among them any more.
+// Replaces the users, the tokens and ONVIF's passwords by those of `config`, and hangs up on
+// clients that are not among them any more.
 void front_network_take_users(struct front_network *network, const struct config *config,
-                              struct users *users, struct users *tokens);
+                              struct users *users, struct users *tokens, struct users *onvif);
 // To be called once a second: if somebody has set the clock, chooses the generated certificate
 // again.
 void front_network_watch_clock(struct front_network *network, const struct config *config);

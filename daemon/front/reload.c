@@ -72,9 +72,11 @@ static int look(struct reload *reload, const struct model *model, struct reload_
         _cleanup_(cleanup_free) char *users = users_path(USERS_PASSWORDS, reload->config, NULL);
         _cleanup_(cleanup_free) char *tokens =
             users_path(USERS_TOKENS, reload->config, before->path);
+        _cleanup_(cleanup_free) char *onvif = users_path(USERS_ONVIF, reload->config, before->path);
 
         newest_ns = MAX(newest_ns, config_file_changed_ns(reload->live.file));
         newest_ns = MAX(newest_ns, MAX(changed_ns(users), changed_ns(tokens)));
+        newest_ns = MAX(newest_ns, changed_ns(onvif));
         settled = is_settled(looks, newest_ns) &&
                   (looks->count > 0 || keeps_a_camera(model->config, reload->config));
     }
@@ -109,6 +111,7 @@ static int load(struct reload *reload, const struct model *model, struct front_n
     }
     r = r < 0 ? r : read_users(reload->config, &error, &reload->users);
     r = r < 0 ? r : account_read_users(USERS_TOKENS, reload->config, path, &error, &reload->tokens);
+    r = r < 0 ? r : account_read_users(USERS_ONVIF, reload->config, path, &error, &reload->onvif);
     // No port may be left by it.
     if (r == 0 && model->config->rtsp.plain != reload->config->rtsp.plain)
         r = error_set(&error, -EINVAL, "rtsp.plain can change only when edged is started again");
@@ -158,7 +161,8 @@ int reload_open(struct reload *reload, struct model *model, struct front_network
 
     if (r == 0) {
         bool new_users = !account_has(model->account, USERS_PASSWORDS, reload->users) ||
-                         !account_has(model->account, USERS_TOKENS, reload->tokens);
+                         !account_has(model->account, USERS_TOKENS, reload->tokens) ||
+                         !account_has(model->account, USERS_ONVIF, reload->onvif);
 
         reload->changes = summarize(model->config, reload->config, new_users);
         live_tell_bound(&reload->live, false, &problems);
@@ -177,5 +181,6 @@ void reload_finish(struct reload *reload)
     live_finish(&reload->live);
     users_free(reload->users);
     users_free(reload->tokens);
+    users_free(reload->onvif);
     free(reload->changes);
 }

@@ -17,6 +17,7 @@ struct reload {
     struct live live;     // its file, and what is kept over it
     struct users *users;  // NULL: none
     struct users *tokens; // the same
+    struct users *onvif;  // the same
     char *changes;        // in one line, with what they cost; NULL: no memory to say
 };
 

@@ -396,7 +396,7 @@ def test_the_unit_lets_a_camera_process_confine_itself(service):
 
 AS_EDGED = "setpriv --reuid edged --regid edged --init-groups"
 # Nobody needs to guess more: a folder that is empty has no file.
-SECRETS = ("/etc/edged/edged.conf", "/etc/edged/rtsp.users", "/etc/edged/rtsp.tokens", "/etc/edged/other.credentials",
+SECRETS = ("/etc/edged/edged.conf", "/etc/edged/rtsp.users", "/etc/edged/rtsp.tokens", "/etc/edged/onvif.passwords", "/etc/edged/other.credentials",
            "/var/lib/edged/tls.pem", "/var/lib/edged/settings.conf", "/var/lib/edged/clips",
            "/run/credentials/edged.service/key", "/run/edged/control.sock", "/run/edged-camera/socket",
            "/run/edged-recorder.sock")
@@ -421,7 +421,7 @@ def with_secrets(service):
     recorded = service.conf().replace('name = "front";', 'name = "front"; record = { mode = "always"; };', 1)
     service.bed.write(beds.CONF, recorded.replace("rtsp = {", f"rtsp = {{ tls_port = {free_port()};", 1))
     try:
-        service.bed.check("cd /etc/edged && touch rtsp.users rtsp.tokens other.credentials && chown edged: rtsp.* other.* && "
+        service.bed.check("cd /etc/edged && touch rtsp.users rtsp.tokens onvif.passwords other.credentials && chown edged: rtsp.* onvif.* other.* && "
                           "chmod 600 rtsp.* other.* && systemctl daemon-reload && systemctl restart edged")
         service.bed.check("edgectl set --keep cameras.front.views.edges.gain=1.5")
         beds.wait_until("a clip", lambda: service.bed.run("ls /var/lib/edged/clips/*/")[0] == 0)

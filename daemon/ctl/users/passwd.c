@@ -1,16 +1,24 @@
 // `edgectl passwd`: adds, changes and removes users.
+//
+// A user of ONVIF has a drawn password, which stands in two files: its hashes in rtsp.users, itself
+// in onvif.passwords. The second is written first, as it counts only with the first.
 #include "daemon/ctl/commands.h"
 
 #include "daemon/ctl/arguments.h"
 #include "daemon/ctl/users/password.h"
 #include "daemon/ctl/users/users_edit.h"
 
+#include <errno.h>
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define ONVIF_LETTERS 16 // some recorders take no longer passwords
 
 static const char usage[] =
-    "Usage: edgectl passwd [--role ROLE] [--config FILE | --file FILE] USER\n"
+    "Usage: edgectl passwd [--role ROLE | --onvif] [--config FILE | --file FILE] USER\n"
     "       edgectl passwd --remove [--config FILE | --file FILE] USER\n"
     "Gives a user a password, asked for on the terminal or read from standard input (one line,\n"
     "at least 8 characters, none of the commonest passwords, neither \"edged\" nor the user's "
@@ -19,6 +27,9 @@ static const char usage[] =
     "\n"
     "  --role ROLE    viewer, operator or admin; a user keeps the one he has, a new one is a "
     "viewer\n"
+    "  --onvif        draw a password and show it, for a viewer who logs in by ONVIF, RTSP and\n"
+    "                 HTTP; ONVIF needs the password itself, which onvif.passwords beside the\n"
+    "                 configuration keeps (beside FILE with --file)\n"
     "  --remove       take the user away\n"
     "  --config FILE  the configuration whose rtsp.users is changed; " CONFIG_DEFAULT_PATH "\n"
     "                 without it\n"
@@ -28,7 +39,7 @@ static const char usage[] =
 struct passwd_options {
     const char *user, *config_path, *file;
     const char *role; // NULL: not given
-    bool remove;
+    bool remove, onvif;
 };
 
 static int refuse(const char *what, const char *value, const char *allowed)
@@ -49,6 +60,12 @@ static int check(const struct passwd_options *options)
         fputs("edgectl: passwd takes no --role with --remove\n", stderr);
         return 2;
     }
+    if (options->onvif && (options->role || options->remove)) {
+        fputs("edgectl: passwd takes no --role and no --remove with --onvif, whose users are "
+              "viewers\n",
+              stderr);
+        return 2;
+    }
     return 0;
 }
 
@@ -62,6 +79,68 @@ static void print_next(const char *path, bool named)
             path);
     }
     fputs("edgectl: a running edged takes it with `edgectl reload`\n", stderr);
+}
+
+// The caller g_free()s it.
+static char *onvif_path(const struct passwd_options *options)
+{
+    _cleanup_(cleanup_free) char *path =
+        users_default_path(USERS_ONVIF, options->file ? options->file : options->config_path);
+
+    return g_strdup(path);
+}
+
+// Takes away ONVIF's password of a user who has none any more, or another one.
+static int forget_onvif(const struct passwd_options *options, struct error *error)
+{
+    g_autofree char *path = onvif_path(options);
+    int r = access(path, F_OK) < 0 ? 0 : users_edit_remove(USERS_ONVIF, path, options->user, error);
+
+    return r == -ENOENT ? 0 : r;
+}
+
+// Draws a password of nearly 80 bits, without letters that look like others.
+static int draw(struct error *error, struct password *ret_password)
+{
+    static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789";
+    uint8_t bytes[ONVIF_LETTERS];
+
+    _Static_assert(sizeof letters - 1 == 32, "a byte draws each letter as often");
+    if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+        return error_set(error, -errno, "no random numbers: %s", strerror(errno));
+    for (size_t i = 0; i < sizeof bytes; i++)
+        ret_password->text[i] = letters[bytes[i] % 32];
+    ret_password->text[sizeof bytes] = '\0';
+    explicit_bzero(bytes, sizeof bytes);
+    return 0;
+}
+
+static int put_onvif(const struct passwd_options *options, const char *path, struct error *error)
+{
+    enum config_role role = CONFIG_ROLE_VIEWER;
+    g_autofree char *plain = onvif_path(options);
+    struct password password;
+    struct user user;
+    int r = users_edit_role(USERS_PASSWORDS, path, options->user, error, &role);
+
+    if (r == 0 && role != CONFIG_ROLE_VIEWER) {
+        r = error_set(error, -EINVAL, "%s: %s is %s, allowed with --onvif: a viewer, or a new user",
+                      path, options->user, config_role_name(role));
+    }
+    r = r < 0 ? r : draw(error, &password);
+    if (r < 0)
+        return r;
+    user_init_onvif(&user, options->user, password.text);
+    r = users_edit_put(USERS_ONVIF, plain, &user, error);
+    user_init(&user, options->user, role, password.text);
+    r = r < 0 ? r : users_edit_put(USERS_PASSWORDS, path, &user, error);
+    explicit_bzero(&user, sizeof user);
+    if (r == 0) {
+        printf("%s: %s, %s\npassword: %s\n", path, options->user, config_role_name(role),
+               password.text);
+    }
+    password_clear(&password);
+    return r;
 }
 
 static int put(const struct passwd_options *options, const char *path, struct error *error)
@@ -84,6 +163,7 @@ static int put(const struct passwd_options *options, const char *path, struct er
         r = users_edit_put(USERS_PASSWORDS, path, &user, error);
         explicit_bzero(&user, sizeof user);
     }
+    r = r < 0 ? r : forget_onvif(options, error);
     if (r == 0)
         printf("%s: %s, %s\n", path, options->user, config_role_name(role));
     return r;
@@ -96,9 +176,12 @@ static int run(const struct passwd_options *options)
         options->file ? g_strdup(options->file)
                       : users_edit_default_path(USERS_PASSWORDS, options->config_path, &named);
     struct error error = {0};
-    int r = options->remove ? users_edit_remove(USERS_PASSWORDS, path, options->user, &error)
-                            : put(options, path, &error);
+    int r = options->remove  ? users_edit_remove(USERS_PASSWORDS, path, options->user, &error)
+            : options->onvif ? put_onvif(options, path, &error)
+                             : put(options, path, &error);
 
+    if (r == 0 && options->remove)
+        r = forget_onvif(options, &error);
     if (r < 0) {
         fprintf(stderr, "edgectl: %s\n", error.text);
         return 1;
@@ -112,11 +195,10 @@ static int run(const struct passwd_options *options)
 int ctl_passwd(int argc, char **argv)
 {
     struct passwd_options options = {.config_path = CONFIG_DEFAULT_PATH};
-    const struct command_option table[] = {{"role", .text = &options.role},
-                                           {"remove", .flag = &options.remove},
-                                           {"config", .text = &options.config_path},
-                                           {"file", .text = &options.file},
-                                           {0}};
+    const struct command_option table[] = {
+        {"role", .text = &options.role},   {"remove", .flag = &options.remove},
+        {"onvif", .flag = &options.onvif}, {"config", .text = &options.config_path},
+        {"file", .text = &options.file},   {0}};
     const struct command_line line = {.command = "passwd",
                                       .usage = usage,
                                       .options = table,

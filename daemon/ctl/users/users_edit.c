@@ -21,6 +21,14 @@
     "7616).\n"                                                                                     \
     "# Who can read an HA1 can log in with it: this file is for its owner alone (chmod 600).\n"
 
+#define ONVIF_HEADER                                                                               \
+    "# The passwords of those users who log in by ONVIF, written by `edgectl passwd --onvif`: "    \
+    "NAME:PASSWORD\n"                                                                              \
+    "# ONVIF's login needs the password itself: this file is for its owner alone (chmod 600).\n"
+
+static const char *const headers[] = {
+    [USERS_PASSWORDS] = HEADER, [USERS_TOKENS] = TOKENS_HEADER, [USERS_ONVIF] = ONVIF_HEADER};
+
 void users_edit_choose_owner(struct stat *like)
 {
     if (geteuid() != 0 || !service_user_find(&like->st_uid, &like->st_gid)) {
@@ -100,12 +108,11 @@ static int rewrite(enum users_kind kind, const struct replaced_file *file, const
 {
     char *text = NULL;
     size_t length = 0;
-    const char *header = kind == USERS_PASSWORDS ? HEADER : TOKENS_HEADER;
     FILE *stream = open_memstream(&text, &length);
     int r = 0;
 
     if (stream)
-        print_lines(stream, file->content ? file->content : header, name, user);
+        print_lines(stream, file->content ? file->content : headers[kind], name, user);
     if (!stream || fclose(stream) != 0)
         r = error_set(error, -ENOMEM, "%s", strerror(ENOMEM));
     r = r < 0 ? r : write_text(kind, file, text, length, error);
@@ -133,7 +140,7 @@ int users_edit_remove(enum users_kind kind, const char *path, const char *name, 
 
     if (r == 0 && !find(users, name)) {
         return error_set(error, -ENOENT, "%s: there is no %s \"%s\"", path,
-                         kind == USERS_PASSWORDS ? "user" : "token", name);
+                         kind == USERS_TOKENS ? "token" : "user", name);
     }
     if (r == 0 && users->count == 1 && kind == USERS_PASSWORDS) {
         return error_set(error, -EINVAL,

@@ -1,5 +1,5 @@
-// Changes the files of users and of programs with tokens (config/users.h), and keeps their comments
-// and the order of their lines.
+// Changes the files of users, of programs with tokens and of ONVIF's passwords (config/users.h),
+// and keeps their comments and the order of their lines.
 #pragma once
 
 #include "config/users.h"

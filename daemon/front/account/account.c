@@ -7,14 +7,18 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct account {
     bool is_open;         // auth = "none"
     struct users *users;  // owned; NULL: there are none
     struct users *tokens; // owned; NULL: there are none
+    struct users *onvif;  // owned; NULL: there are none
     struct user nobody;   // checked in place of an unknown user, so that the answer takes as long
     struct nonces nonces;
+    struct username_tokens username_tokens;
     struct throttle throttle;
     struct account_counters counters;
     struct log_limit limit;
@@ -267,6 +271,7 @@ static struct check begin(struct account *account, const struct account_request 
 {
     answer->challenge_count = 0;
     answer->retry_after_s = 0;
+    answer->clock_ahead_s = 0;
     return (struct check){
         .account = account,
         .request = request,
@@ -316,6 +321,55 @@ void account_check_secret(struct account *account, const struct sockaddr *from, 
     }
 }
 
+// The digest is right. By how much the clocks may differ, and that it is new, is left.
+static void take_username_token(const struct check *check, const struct username_token *token,
+                                const struct user *user)
+{
+    int64_t created_s, ahead_s;
+
+    if (username_token_created(token, &created_s) < 0) {
+        challenge(check, false);
+        return;
+    }
+    ahead_s = created_s - (int64_t)time(NULL);
+    if (llabs(ahead_s) > USERNAME_TOKEN_LIFE_S) {
+        check->answer->clock_ahead_s = ahead_s;
+        challenge(check, false);
+    } else if (!username_tokens_take(&check->account->username_tokens, token, created_s)) {
+        challenge(check, false);
+    } else {
+        admit(check, user, ACCOUNT_PASSWORD);
+    }
+}
+
+void account_check_username_token(struct account *account, const struct account_request *request,
+                                  const struct username_token *token, int64_t now_ns,
+                                  struct account_login *login, struct account_answer *ret_answer)
+{
+    const struct check check = begin(account, request, now_ns, login, ret_answer);
+    const char *name = token->name ? token->name : "";
+    const struct user *user, *plain;
+    bool matches;
+
+    if (!asks(account)) {
+        check_request(&check);
+    } else if (token->is_text && request->encrypted) {
+        account_check_password(account, request, name, token->password ? token->password : "",
+                               now_ns, login, ret_answer);
+    } else if (token->is_text || !token->password) {
+        challenge(&check, false); // no password was tried
+    } else if (!is_throttled(&check, name)) {
+        user = find_user(account, account->users, name);
+        plain = find_user(account, account->onvif, name);
+        matches = username_token_matches(token, plain->plain) &&
+                  bytes_equal(plain->ha1, user->ha1, sizeof user->ha1);
+        if (matches && user != &account->nobody && plain != &account->nobody)
+            take_username_token(&check, token, user);
+        else
+            fail(&check);
+    }
+}
+
 bool account_is_still_allowed(const struct account *account, const struct account_login *login,
                               enum config_role role)
 {
@@ -353,9 +407,17 @@ void account_take_tokens(struct account *account, struct users *tokens)
     account->tokens = tokens;
 }
 
+void account_take_onvif(struct account *account, struct users *onvif)
+{
+    users_free(account->onvif);
+    account->onvif = onvif;
+}
+
 bool account_has(const struct account *account, enum users_kind kind, const struct users *users)
 {
-    const struct users *own = kind == USERS_PASSWORDS ? account->users : account->tokens;
+    const struct users *own = kind == USERS_PASSWORDS ? account->users
+                              : kind == USERS_TOKENS  ? account->tokens
+                                                      : account->onvif;
 
     if (!users || !own)
         return users == own;
@@ -378,14 +440,15 @@ static void init_nobody(struct account *account)
     char password[NONCE_TEXT_SIZE];
 
     nonce_make(&account->nonces, (const uint8_t[NONCE_ADDRESS_SIZE]){0}, 0, password);
-    user_init(&account->nobody, "", CONFIG_ROLE_VIEWER, password);
+    password[USERS_PLAIN_MAX] = '\0';
+    user_init_onvif(&account->nobody, "", password);
 }
 
 int account_new(const struct config *config, const char *config_path, struct error *error,
                 struct account **ret_account)
 {
     struct account *account = calloc(1, sizeof *account);
-    struct users *users = NULL, *tokens = NULL;
+    struct users *users = NULL, *tokens = NULL, *onvif = NULL;
     int r = account ? nonces_init(&account->nonces) : -ENOMEM;
 
     if (r < 0) {
@@ -393,9 +456,11 @@ int account_new(const struct config *config, const char *config_path, struct err
     } else {
         r = account_read_users(USERS_PASSWORDS, config, config_path, error, &users);
         r = r < 0 ? r : account_read_users(USERS_TOKENS, config, config_path, error, &tokens);
+        r = r < 0 ? r : account_read_users(USERS_ONVIF, config, config_path, error, &onvif);
     }
     if (r < 0) {
         users_free(users);
+        users_free(tokens);
         account_free(account);
         return r;
     }
@@ -405,6 +470,7 @@ int account_new(const struct config *config, const char *config_path, struct err
     }
     account_take_users(account, config, users);
     account_take_tokens(account, tokens);
+    account_take_onvif(account, onvif);
     init_nobody(account);
     *ret_account = account;
     return 0;
@@ -415,6 +481,7 @@ void account_free(struct account *account)
     if (account) {
         users_free(account->users);
         users_free(account->tokens);
+        users_free(account->onvif);
         nonces_finish(&account->nonces);
         free(account);
     }

@@ -11,6 +11,7 @@
 
 #include "config/users.h"
 #include "daemon/front/account/nonce.h"
+#include "daemon/front/account/username_token.h"
 
 #include <stdbool.h>
 #include <sys/socket.h>
@@ -69,7 +70,8 @@ struct account_answer {
     enum account_verdict verdict;
     size_t challenge_count; // of CHALLENGE
     char challenges[ACCOUNT_CHALLENGES_MAX][ACCOUNT_CHALLENGE_SIZE];
-    int retry_after_s; // of THROTTLED
+    int retry_after_s;     // of THROTTLED
+    int64_t clock_ahead_s; // of CHALLENGE: the only fault of a username token; 0: it has another
 };
 
 // Counts of requests since the start, for status and metrics.
@@ -78,9 +80,9 @@ struct account_counters {
     uint64_t throttled; // not checked, because too many had failed before
 };
 
-// Reads the users and tokens of `config`, read from `config_path` (users_path()). Errors of
-// users_read(), or -ENOMEM, with the sentence in `error`. The caller owns the result:
-// account_free().
+// Reads the users, tokens and ONVIF's passwords of `config`, read from `config_path`
+// (users_path()). Errors of users_read(), or -ENOMEM, with the sentence in `error`. The caller owns
+// the result: account_free().
 int account_new(const struct config *config, const char *config_path, struct error *error,
                 struct account **ret_account);
 // Takes NULL.
@@ -90,11 +92,12 @@ void account_free(struct account *account);
 // (NULL: it has none), as account_new() does, and then puts them in the place of the old ones.
 // Nonces and what is known of addresses stay. account_take_users() takes over `users`; whoever was
 // logged in is asked again at the next request, see account_is_still_allowed().
-// account_take_tokens() does the same with USERS_TOKENS.
+// account_take_tokens() and account_take_onvif() do the same with USERS_TOKENS and USERS_ONVIF.
 int account_read_users(enum users_kind kind, const struct config *config, const char *config_path,
                        struct error *error, struct users **ret_users);
 void account_take_users(struct account *account, const struct config *config, struct users *users);
 void account_take_tokens(struct account *account, struct users *tokens);
+void account_take_onvif(struct account *account, struct users *onvif);
 // Whether `users` (NULL: none) are those of the kind that it has already.
 bool account_has(const struct account *account, enum users_kind kind, const struct users *users);
 
@@ -111,6 +114,12 @@ void account_check_password(struct account *account, const struct account_reques
                             struct account_login *login, struct account_answer *ret_answer);
 void account_check_secret(struct account *account, const struct sockaddr *from, bool is_right,
                           int64_t now_ns, struct account_answer *ret_answer);
+// Decides by a SOAP request's username token. A digest proves a user of rtsp.users whose password
+// stands in onvif.passwords, too; a password as text proves any user, over TLS alone. A digest
+// whose clock differs by more than USERNAME_TOKEN_LIFE_S, or that came before, is challenged.
+void account_check_username_token(struct account *account, const struct account_request *request,
+                                  const struct username_token *token, int64_t now_ns,
+                                  struct account_login *login, struct account_answer *ret_answer);
 // Whether, after account_take_users(), `login` may still do what wants at least `role`: the user is
 // still there with the same password, and has the role. For sessions that play and send no
 // requests.

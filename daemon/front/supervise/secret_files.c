@@ -35,11 +35,13 @@ char **secret_files_list(const struct config *config, const char *config_path,
 {
     const struct list list = {g_ptr_array_new(), reader, storage};
     _cleanup_(cleanup_free) char *tokens = users_default_path(USERS_TOKENS, config_path);
+    _cleanup_(cleanup_free) char *onvif = users_default_path(USERS_ONVIF, config_path);
 
     add(&list, config_path);
     add(&list, config->rtsp.users);
     add(&list, config->rtsp.tokens);
-    add(&list, tokens); // whether it is there or not
+    add(&list, tokens); // whether it is there or not, as the next
+    add(&list, onvif);
     add(&list, config->rtsp.key);
     add(&list, getenv("CREDENTIALS_DIRECTORY"));
     add_state(&list, "tls.pem");

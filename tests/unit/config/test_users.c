@@ -14,14 +14,20 @@
 #define MUFASA "Mufasa:viewer:" MD5 ":" SHA256
 #define LINES "allowed: lines NAME:ROLE:HA1-MD5:HA1-SHA-256, as `edgectl passwd` writes them"
 
-static void refuse(const char *text, size_t length, int code, const char *expected)
+static void refuse_kind(enum users_kind kind, const char *text, size_t length, int code,
+                        const char *expected)
 {
     struct users *users = NULL;
     struct error error;
 
-    assert_int_equal(users_parse(USERS_PASSWORDS, text, length, "u", &error, &users), code);
+    assert_int_equal(users_parse(kind, text, length, "u", &error, &users), code);
     assert_string_equal(error.text, expected);
     assert_null(users);
+}
+
+static void refuse(const char *text, size_t length, int code, const char *expected)
+{
+    refuse_kind(USERS_PASSWORDS, text, length, code, expected);
 }
 
 TEST(test_a_file_has_a_line_a_user_and_comments)
@@ -57,6 +63,22 @@ TEST(test_a_user_is_printed_with_the_hashes_of_the_password)
     assert_string_equal(text, MUFASA "\n");
 }
 
+// The hashes are those of Mufasa, so that a password can be compared with the user's.
+TEST(test_a_password_of_onvif_is_kept_with_its_hashes)
+{
+    static const char text[] = "# comment\nMufasa:Circle-of:Life\nb:12345678\n";
+    struct users *users = NULL;
+    struct user user;
+
+    assert_int_equal(users_parse(USERS_ONVIF, text, strlen(text), "o", NULL, &users), 0);
+    assert_int_equal(users->count, 2);
+    assert_string_equal(users->list[0].plain, "Circle-of:Life");
+    assert_int_equal(users->list[0].role, CONFIG_ROLE_VIEWER);
+    user_init(&user, "Mufasa", CONFIG_ROLE_ADMIN, "Circle-of:Life");
+    assert_memory_equal(users->list[0].ha1, user.ha1, sizeof user.ha1);
+    users_free(users);
+}
+
 TEST(test_each_mistake_says_where_and_what_is_allowed_and_nothing_of_the_line)
 {
     static const struct {
@@ -89,6 +111,28 @@ TEST(test_each_mistake_says_where_and_what_is_allowed_and_nothing_of_the_line)
     for (size_t i = 0; i < ARRAY_LENGTH(mistakes); i++)
         refuse(mistakes[i].text, strlen(mistakes[i].text), -EINVAL, mistakes[i].error);
     refuse("#\0#", 3, -EINVAL, "u: got a byte 0, " LINES);
+}
+
+TEST(test_mistakes_in_passwords_of_onvif_are_told_without_the_password)
+{
+    static const struct {
+        const char *text, *error;
+    } mistakes[] = {
+        {"secretpassword\n", "u:1: expected two fields, allowed: lines NAME:PASSWORD, as `edgectl "
+                             "passwd --onvif` writes them"},
+        {"v a:secretpassword",
+         "u:1: got another name than is allowed: 1 to 32 of the characters A-Z a-z 0-9 . _ @ -"},
+        {"v:secret7", "u:1: got a password of another length than is allowed: 8 to 63 characters"},
+        {"v:secret password",
+         "u:1: got another character than is allowed in a password: visible ones of ASCII"},
+        {"v:secretpassword\nv:secretpassword",
+         "u:2: got a name for the second time, allowed: a line a user"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LENGTH(mistakes); i++) {
+        refuse_kind(USERS_ONVIF, mistakes[i].text, strlen(mistakes[i].text), -EINVAL,
+                    mistakes[i].error);
+    }
 }
 
 TEST(test_there_are_at_most_256_users)
