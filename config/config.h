@@ -392,6 +392,10 @@ struct config {
         char *discovery; // "": none
     } mqtt;
     struct {
+        bool enabled;
+        bool discovery; // answers clients that look for cameras, where HTTP is open to the network
+    } onvif;
+    struct {
         char *socket; // path of the control socket; "" means $XDG_RUNTIME_DIR/edged/control.sock
                       // for a user, /run/edged/control.sock for a service
     } control;

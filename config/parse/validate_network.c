@@ -74,6 +74,14 @@ static void check_mqtt(struct validation *validation, const struct config *confi
     }
 }
 
+static void check_onvif(struct validation *validation, const struct config *config)
+{
+    if (config->onvif.enabled && config->http.port == 0) {
+        validation_refuse(validation, "onvif.enabled", "got true with http.port = 0,",
+                          "false; or true with a port for HTTP, where ONVIF is served");
+    }
+}
+
 // Not where the address itself was refused: then it still is the default.
 void validate_check_network(struct validation *validation, const struct config *config)
 {
@@ -83,6 +91,7 @@ void validate_check_network(struct validation *validation, const struct config *
     check_tls(validation, config);
     check_multicast(validation, config, users);
     check_mqtt(validation, config);
+    check_onvif(validation, config);
     if (config->rtsp.auth == CONFIG_AUTH_NONE && users)
         validation_refuse(validation, "rtsp.auth", "got \"none\" with users,", "\"\"; or no users");
     if (config->rtsp.auth == CONFIG_AUTH_UNSET && !users &&

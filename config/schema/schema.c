@@ -250,6 +250,8 @@ static const struct schema_key root_keys[] = {
     {"http", SCHEMA_GROUP, .front = true, .group = &schema_http,
      .help = "Status and metrics over TCP."},
     {"mqtt", SCHEMA_GROUP, .front = true, .group = &schema_mqtt, .help = "A broker of MQTT."},
+    {"onvif", SCHEMA_GROUP, .front = true, .group = &schema_onvif,
+     .help = "ONVIF, for recorders and for Home Assistant."},
     {"storage", SCHEMA_GROUP, .front = true, .group = &schema_storage,
      .help = "Where clips are kept."},
     {"cameras", SCHEMA_LIST, .offset = offsetof(struct config, cameras), .minimum = 0,

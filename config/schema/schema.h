@@ -94,6 +94,7 @@ extern const struct schema_group schema_rtsp;
 extern const struct schema_group schema_control;
 extern const struct schema_group schema_http;
 extern const struct schema_group schema_mqtt;
+extern const struct schema_group schema_onvif;
 extern const struct schema_group schema_storage;
 extern const struct schema_group schema_record;
 

@@ -348,3 +348,23 @@ const struct schema_group schema_http = {
     .key_count = ARRAY_LENGTH(http_keys),
     .cost = CONFIG_COST_FRAME,
 };
+
+static const struct schema_key onvif_keys[] = {
+    {"enabled", SCHEMA_BOOLEAN, .offset = offsetof(struct config, onvif.enabled),
+     .default_text = "false",
+     .help = "Whether to answer ONVIF, at the address and port of http. It takes a user that "
+             "edgectl passwd --onvif makes."},
+    {"discovery", SCHEMA_BOOLEAN, .offset = offsetof(struct config, onvif.discovery),
+     .default_text = "true",
+     .help =
+         "Whether to answer clients in the same network that look for cameras (WS-Discovery, "
+         "UDP port 3702). Only with enabled, and where http.address is not a loopback address."},
+};
+const struct schema_group schema_onvif = {
+    .title = "onvif",
+    .help = "ONVIF, by which recorders and Home Assistant take in cameras: streams, snapshots and "
+            "motion. A camera's H.264 and MJPEG views are its profiles.",
+    .keys = onvif_keys,
+    .key_count = ARRAY_LENGTH(onvif_keys),
+    .cost = CONFIG_COST_FRAME,
+};

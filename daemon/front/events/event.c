@@ -7,7 +7,8 @@
 
 struct event event_of_motion(const struct motion_event *motion)
 {
-    struct event event = {.name = motion_kind_name(motion->kind), .role = motion->role};
+    struct event event = {
+        .name = motion_kind_name(motion->kind), .role = motion->role, .wall_ns = motion->wall_ns};
 
     g_strlcpy(event.camera, motion->camera, sizeof event.camera);
     g_strlcpy(event.region, motion->region, sizeof event.region);

@@ -16,6 +16,7 @@ struct event {
     char camera[40], region[40]; // "": of none. Only motion has a region
     char view[40];               // of a clip; "": the event is not about one view
     enum config_role role;       // the least that hears of it
+    int64_t wall_ns;             // of motion: when, by the clock of day, since 1970
     char *json;                  // one JSON object on one line, documented in edged(8); owned
 };
 

@@ -4,6 +4,7 @@
 #include "daemon/common/log.h"
 #include "daemon/front/http/control_socket.h"
 #include "daemon/front/http/routes.h"
+#include "daemon/front/onvif/pull_points.h"
 #include "daemon/front/socket/listener.h"
 
 #include <errno.h>
@@ -24,8 +25,9 @@
 #define RETIRED_S 1
 
 struct control {
-    struct model *model;       // borrowed
-    struct sessions *sessions; // owned
+    struct model *model;             // borrowed
+    struct sessions *sessions;       // owned
+    struct pull_points *pull_points; // owned
     struct control_socket socket;
     struct http_routes *local; // on the unix socket; owned
 
@@ -72,6 +74,7 @@ static struct http_routes_base base_of(const struct control *control, bool is_lo
 {
     return (struct http_routes_base){&control->page,
                                      control->model,
+                                     control->pull_points,
                                      {.account = control->model->account,
                                       .sessions = control->sessions,
                                       .is_local = is_local,
@@ -289,6 +292,7 @@ int control_new(const char *path, struct model *model, struct error *error,
         return r;
     }
     control->model = model;
+    control->pull_points = pull_points_new(model->feed);
     control->fd = -1;
     control->retired = g_ptr_array_new_with_free_func(free_endpoint);
     settings.fd = control->socket.fd;
@@ -333,6 +337,7 @@ void control_wake(const struct control *control)
 void control_stop(struct control *control)
 {
     each_endpoint(control, http_routes_stop);
+    pull_points_stop(control->pull_points);
 }
 
 void control_free(struct control *control)
@@ -350,6 +355,7 @@ void control_free(struct control *control)
     g_free(control->address);
     set_url(control, NULL);
     http_routes_free(control->local);
+    pull_points_free(control->pull_points);
     sessions_free(control->sessions);
     g_free(control);
 }

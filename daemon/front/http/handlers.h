@@ -59,6 +59,10 @@ int clip_file_range(const char *range, uint64_t size, uint64_t *ret_first, uint6
 // client hears what its role may.
 HTTP_RESULT events_route_follow(struct http_call *call);
 
+// POST /onvif/{service}, and /onvif/{camera}/{service} or /onvif/subscription/{id}: a SOAP request.
+HTTP_RESULT onvif_route_service(struct http_call *call);
+HTTP_RESULT onvif_route_part(struct http_call *call);
+
 // Pictures and video
 // ---------------------------------------------------------------------
 

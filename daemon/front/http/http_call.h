@@ -7,6 +7,7 @@
 #include "daemon/front/model/model.h"
 
 struct http_routes;
+struct pull_points;
 
 // Where a browser on this machine finds the page.
 struct http_page_address {
@@ -28,9 +29,10 @@ struct http_call {
     struct MHD_Connection *connection;
     const struct http_page_address *page;
     const struct http_access *access;
-    GPtrArray *waiting;    // requests that wait for the front, for http_wait_in()
-    bool is_stopping;      // nothing may be waited for any more
-    enum config_role role; // what it may watch
+    struct pull_points *pull_points; // of ONVIF
+    GPtrArray *waiting;              // requests that wait for the front, for http_wait_in()
+    bool is_stopping;                // nothing may be waited for any more
+    enum config_role role;           // what it may watch
     char parameters[HTTP_PARAMETERS_MAX][HTTP_PARAMETER_SIZE]; // of the path, in order
 };
 

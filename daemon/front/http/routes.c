@@ -20,6 +20,7 @@
 struct http_routes {
     const struct http_page_address *page; // borrowed
     struct model *model;                  // borrowed
+    struct pull_points *pull_points;      // borrowed
     struct http_access access;
     struct http_server *server; // owned
     bool is_stopping;           // new requests are refused
@@ -201,6 +202,10 @@ static const struct http_route {
      "loads the configuration again; the verdict is JSON"},
     {"POST", "/v1/tune", CONFIG_ROLE_OPERATOR, tune_route_reply,
      "finds faster block sizes for a camera's kernels while it streams (a line of JSON each)"},
+    {"POST", "/onvif/{service}", ACCESS_EVERYBODY, onvif_route_service,
+     "ONVIF, as SOAP: device_service, media_service, events_service"},
+    {"POST", "/onvif/{camera}/{service}", ACCESS_EVERYBODY, onvif_route_part,
+     "the same of one camera as a device of its own; and pull points, as /onvif/subscription/{id}"},
 };
 
 static HTTP_RESULT reply_index(struct http_call *call)
@@ -371,6 +376,7 @@ static HTTP_RESULT reply(void *context, const struct http_request *request)
         .connection = request->connection,
         .page = routes->page,
         .access = &routes->access,
+        .pull_points = routes->pull_points,
         .waiting = routes->waiting,
         .is_stopping = routes->is_stopping,
         .role = access_role(&routes->access, request),
@@ -408,6 +414,7 @@ int http_routes_new(const struct http_routes_base *base,
 
     routes->page = base->page;
     routes->model = base->model;
+    routes->pull_points = base->pull_points;
     routes->access = base->access;
     routes->waiting = g_ptr_array_new();
     routes->access.encrypted = settings->certificate;

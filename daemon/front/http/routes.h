@@ -11,6 +11,7 @@
 struct http_routes_base {
     const struct http_page_address *page;
     struct model *model;
+    struct pull_points *pull_points;
     struct http_access access; // whether it is encrypted is the server's
 };
 

@@ -1,0 +1,451 @@
+"""ONVIF: what clients ask before a login and after it, who may ask, streams and snapshots by the URLs
+that it tells, motion by pull points. Expectations are those of ONVIF's specifications and of the
+clients that ran against it; `make check-connect` judges every answer by ONVIF's own schemas."""
+
+import hashlib
+import re
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+import daemon
+import onvif_client
+from onvif_client import DEVICE, EVENTS, MEDIA, NOTIFICATION, SOAP, Client, token
+from test_events import FAKE_CAMERA, REGIONS, toggle
+from test_http import write_users
+
+SMALL = {"width": 320, "height": 240}
+VIEWS = ("edges", {"name": "photo", "view": "camera", "codec": "mjpeg"},
+         {"name": "newer", "view": "camera", "codec": "h265"},
+         {"name": "secret", "view": "camera", "allow": ["admin"]})
+
+
+class Bed:
+    """An edged with a user of ONVIF, "hass", and clients of it."""
+
+    def __init__(self, edged, folder, cameras, tls=False, users=True, **extra):
+        (folder / "edged-0").mkdir()
+        self.users = folder / "edged-0/rtsp.users"
+        self.password = onvif_client.add_user(self.users) if users else None
+        settings = onvif_client.settings(self.users if users else None)
+        settings["http"]["tls"] = tls
+        self.server = edged(cameras, settings=settings, STATE_DIRECTORY=folder, **extra)
+        self.port, self.tls, self.clients = settings["http"]["port"], tls, []
+
+    def client(self, user="hass", password=None, **options):
+        self.clients.append(Client(self.port, user, password or self.password, self.tls, **options))
+        return self.clients[-1]
+
+
+@pytest.fixture
+def bed(edged, tmp_path):
+    beds = []
+
+    def start(cameras=None, **options):
+        beds.append(Bed(edged, tmp_path, cameras or [daemon.camera(views=VIEWS, **SMALL)], **options))
+        return beds[-1]
+
+    yield start
+    for one in beds:
+        for client in one.clients:
+            client.close()
+
+
+# What it is
+# ---------------------------------------------------------------------
+
+OPEN = [(DEVICE, "GetSystemDateAndTime"), (DEVICE, "GetServices"), (DEVICE, "GetServiceCapabilities"),
+        (DEVICE, "GetCapabilities"), (DEVICE, "GetHostname"), (DEVICE, "GetWsdlUrl"),
+        (DEVICE, "GetEndpointReference"), (MEDIA, "GetServiceCapabilities"), (EVENTS, "GetServiceCapabilities")]
+
+
+def test_what_a_client_needs_before_a_login_is_open_and_nothing_else(bed):
+    one = bed()
+    stranger = one.client(user=None)
+    for service, operation in OPEN:
+        reply = stranger.ask(service, operation)
+        assert reply.status == 200 and reply.body.tag == f"{{{service}}}{operation}Response", reply.text
+    now = stranger.ask(DEVICE, "GetSystemDateAndTime")
+    assert int(now.all("Year")[0]) == time.gmtime().tm_year
+    for service, operation in [(DEVICE, "GetDeviceInformation"), (DEVICE, "GetUsers"), (MEDIA, "GetProfiles"),
+                               (DEVICE, "GetScopes"), (EVENTS, "CreatePullPointSubscription"),
+                               (EVENTS, "PullMessages"), (NOTIFICATION, "Renew")]:
+        reply = stranger.ask(service, operation, path="/onvif/device_service")
+        assert reply.status == 401 and reply.fault[:2] == ("Sender", "NotAuthorized"), reply.text
+        assert all(x.startswith("Digest ") for x in reply.headers.get_all("WWW-Authenticate"))
+
+
+def test_addresses_are_those_by_which_the_client_came(bed):
+    one = bed()
+    client = one.client(host="localhost")
+    base = f"http://localhost:{one.port}"
+    assert sorted(client.ask(DEVICE, "GetServices").all("XAddr")) == [
+        f"{base}/onvif/{path}" for path in ("device_service", "events_service", "media_service")]
+    assert client.ask(MEDIA, "GetStreamUri", "<ProfileToken>front/edges</ProfileToken>").one("Uri") == (
+        f"rtsp://localhost:{one.server.port}/front/edges")
+
+
+def test_profiles_are_the_h264_and_mjpeg_views_that_the_user_may_watch(bed):
+    one = bed()
+    client = one.client()
+    one.server.wait_mount("/front/edges", lambda m: m["width"] == 320)
+    reply = client.ask(MEDIA, "GetProfiles")
+    assert reply.attributes("Profiles", "token") == ["front/edges", "front/photo"]
+    assert reply.all("Encoding") == ["H264", "JPEG"] and reply.all("Width") == ["320", "320"]
+    assert reply.all("FrameRateLimit") == ["30", "30"] and reply.all("BitrateLimit") == ["4000", "4000"]
+    assert reply.all("H264Profile") in (["High"], ["Main"], ["Baseline"])
+    assert client.ask(MEDIA, "GetProfile", "<ProfileToken>front/photo</ProfileToken>").attributes(
+        "Profile", "token") == ["front/photo"]
+    assert client.ask(MEDIA, "GetVideoSources").attributes("VideoSources", "token") == ["front"]
+    for absent in ("front/newer", "front/secret", "front", "nobody/edges", "", "front/edges/"):
+        reply = client.ask(MEDIA, "GetProfile", f"<ProfileToken>{absent}</ProfileToken>")
+        assert reply.status == 400 and reply.fault[:3] == ("Sender", "InvalidArgVal", "NoProfile"), reply.text
+    multicast = ("<StreamSetup><Stream>RTP-Multicast</Stream></StreamSetup>"
+                 "<ProfileToken>front/edges</ProfileToken>")
+    assert client.ask(MEDIA, "GetStreamUri", multicast).fault[:3] == (
+        "Sender", "InvalidArgVal", "InvalidStreamSetup")
+
+
+def test_one_password_is_for_onvif_the_stream_and_the_snapshot(bed, tmp_path):
+    one = bed()
+    client = one.client()
+    stream = client.ask(MEDIA, "GetStreamUri", "<ProfileToken>front/edges</ProfileToken>").one("Uri")
+    picture = client.ask(MEDIA, "GetSnapshotUri", "<ProfileToken>front/photo</ProfileToken>").one("Uri")
+    login = f"hass:{one.password}"
+    probed = subprocess.run(
+        ["ffprobe", "-v", "error", "-rtsp_transport", "tcp", "-show_entries", "stream=codec_name", "-of",
+         "csv=p=0", stream.replace("//", f"//{login}@")], capture_output=True, text=True,
+        timeout=daemon.PATIENCE_S, check=False)
+    assert probed.stdout.strip() == "h264", probed.stderr
+    got = subprocess.run(["curl", "-q", "-sS", "--digest", "-u", login, "-o", tmp_path / "picture.jpg", "-w",
+                          "%{http_code} %{content_type}", picture], capture_output=True, text=True,
+                         timeout=daemon.PATIENCE_S, check=False)
+    assert got.stdout == "200 image/jpeg", got
+    assert (tmp_path / "picture.jpg").read_bytes()[:2] == b"\xff\xd8"
+    assert one.client(user="hass", password="guess").ask(MEDIA, "GetProfiles").status == 401
+
+
+def test_a_camera_is_a_device_of_its_own_as_well(bed):
+    one = bed([daemon.camera("front", **SMALL), daemon.camera("subscription", **SMALL)])
+    whole, part = one.client(), one.client(folder="onvif/subscription/")
+    assert whole.ask(MEDIA, "GetProfiles").attributes("Profiles", "token") == [
+        "front/edges", "subscription/edges"]
+    assert part.ask(MEDIA, "GetProfiles").attributes("Profiles", "token") == ["subscription/edges"]
+    assert all("/onvif/subscription/" in x for x in part.ask(DEVICE, "GetCapabilities").all("XAddr"))
+    assert whole.ask(DEVICE, "GetEndpointReference").text != part.ask(DEVICE, "GetEndpointReference").text
+    assert one.client(folder="onvif/nobody/").ask(MEDIA, "GetProfiles").fault[1] == "InvalidArgVal"
+    assert whole.post("/onvif/elsewhere", "").status == 404
+    assert whole.post("/onvif/front/elsewhere", "").status == 404
+
+
+def test_an_unknown_operation_is_not_implemented_in_lower_case(bed):
+    # Home Assistant looks for these words, and gives a camera up without them.
+    client = bed().client()
+    for service, operation in ((DEVICE, "GetWlanCapabilities"), (MEDIA, "CreateProfile"),
+                               ("http://www.onvif.org/ver20/ptz/wsdl", "GetNodes"), (EVENTS, "Subscribe")):
+        reply = client.ask(service, operation, path="/onvif/device_service")
+        assert reply.status == 500 and reply.fault[:2] == ("Receiver", "ActionNotSupported"), reply.text
+        assert "not implemented" in reply.fault[-1]
+
+
+def test_onvif_is_off_by_default(edged):
+    settings = onvif_client.settings(enabled=False)
+    edged([daemon.camera(**SMALL)], settings=settings)
+    client = Client(settings["http"]["port"])
+    reply = client.ask(DEVICE, "GetSystemDateAndTime")
+    assert reply.status == 404 and "onvif.enabled" in reply.text
+    client.close()
+
+
+# Who asks
+# ---------------------------------------------------------------------
+
+def ask_with(client, header, **headers):
+    return client.ask(DEVICE, "GetDeviceInformation", header=header, **headers)
+
+
+def test_a_token_is_taken_once_and_within_five_minutes(bed):
+    one = bed()
+    client = one.client()
+    header = token("hass", one.password)
+    assert ask_with(client, header).status == 200
+    assert ask_with(client, header).status == 401
+    for ahead_s in (-290, 290):
+        assert ask_with(client, token("hass", one.password, ahead_s=ahead_s)).status == 200
+    for ahead_s, words in ((-400, "400 s behind"), (400, "400 s ahead"), (86400, "s ahead")):
+        reply = ask_with(client, token("hass", one.password, ahead_s=ahead_s))
+        assert reply.status == 401 and "the clocks differ" in reply.fault[-1] and words in re.sub(
+            "(399|401) s", "400 s", reply.fault[-1]), reply.text
+    # Only who has the password is told of the clock.
+    assert "clocks" not in ask_with(client, token("hass", "guess", ahead_s=400)).fault[-1]
+    for created in ("yesterday", ""):
+        assert ask_with(client, token("hass", one.password, created=created)).status == 401
+
+
+def test_wrong_passwords_are_throttled_as_everywhere(bed):
+    one = bed()
+    client = one.client()
+    statuses = [ask_with(client, token("hass", f"guess{i}")).status for i in range(7)]
+    assert statuses[:5] == [401] * 5 and statuses[-1] == 429, statuses
+    reply = ask_with(client, token("hass", one.password))
+    assert reply.status == 429 and int(reply.headers["Retry-After"]) >= 1
+    time.sleep(int(reply.headers["Retry-After"]))
+    assert ask_with(client, token("hass", one.password)).status == 200
+    assert one.server.status()["logins"]["failed"] >= 5
+
+
+def test_a_password_as_text_is_taken_inside_tls_alone(bed):
+    one = bed()
+    text = token("hass", one.password, kind="PasswordText")
+    assert ask_with(one.client(), text).status == 401
+    assert ask_with(one.client(), token("hass", one.password, kind="PasswordText")).status == 401
+    assert one.server.status()["logins"]["failed"] == 0  # none was tried
+
+
+def test_inside_tls_any_user_logs_in_by_text_and_basic(bed):
+    one = bed(tls=True)
+    write_users(one.users, vera="viewer", otto="admin")
+    one.server.hang_up()
+    client = one.client()
+    assert ask_with(client, token("vera", "pass", kind="PasswordText")).status == 200
+    reply = client.ask(MEDIA, "GetProfiles", header=token("otto", "pass", kind="PasswordText"))
+    assert reply.attributes("Profiles", "token") == ["front/edges", "front/photo", "front/secret"]
+    assert all(x.startswith("https://") for x in client.ask(DEVICE, "GetServices", header="").all("XAddr"))
+    # A digest needs the password itself, which is known of no user but edgectl's own.
+    assert ask_with(client, token("vera", "pass")).status == 401
+
+
+def test_http_digest_is_taken_in_place_of_a_token(bed):
+    one = bed()
+    body = f'<e:Envelope xmlns:e="{SOAP}"><e:Body><GetUsers xmlns="{DEVICE}"/></e:Body></e:Envelope>'
+    out = subprocess.run(["curl", "-q", "-sS", "--digest", "-u", f"hass:{one.password}", "--data", body,
+                          f"http://127.0.0.1:{one.port}/onvif/device_service"], capture_output=True, text=True,
+                         timeout=daemon.PATIENCE_S, check=False)
+    assert "<tt:Username>hass</tt:Username><tt:UserLevel>User</tt:UserLevel>" in out.stdout, out
+
+
+def test_a_user_of_onvif_goes_with_the_password(bed):
+    one = bed()
+    client = one.client()
+    assert client.ask(MEDIA, "GetProfiles").status == 200
+    subprocess.run([daemon.EDGECTL, "passwd", "--file", one.users, "hass"], input="another password\n", text=True,
+                   check=True, capture_output=True, timeout=daemon.PATIENCE_S)
+    assert "hass:" not in (one.users.parent / "onvif.passwords").read_text()
+    # Until a reload the old one counts; then neither it nor the new one, which only rtsp.users has.
+    one.server.hang_up()
+    assert one.client().ask(MEDIA, "GetProfiles").status == 401
+    assert one.client(password="another password").ask(MEDIA, "GetProfiles").status == 401
+    password = onvif_client.add_user(one.users)
+    one.server.hang_up()
+    assert one.client(password=password).ask(MEDIA, "GetProfiles").status == 200
+
+
+def test_a_password_counts_only_with_its_user(bed):
+    one = bed()
+    write_users(one.users, hass="viewer")  # with another password than onvif.passwords has
+    one.server.hang_up()
+    assert one.client().ask(MEDIA, "GetProfiles").status == 401
+    write_users(one.users, vera="viewer")
+    one.server.hang_up()
+    assert one.client().ask(MEDIA, "GetProfiles").status == 401
+
+
+def test_without_users_this_machine_needs_no_login(bed):
+    one = bed(users=False)
+    client = one.client(user=None)
+    assert client.ask(MEDIA, "GetProfiles").status == 200
+    assert client.pull(client.create())[0][3] == "Initialized"
+    assert client.ask(MEDIA, "GetProfiles", Host="rebound.example").status == 403
+    assert client.ask(MEDIA, "GetProfiles", Origin="http://elsewhere.example").status == 403
+
+
+def test_edgectl_makes_viewers_alone(tmp_path):
+    users = tmp_path / "rtsp.users"
+    write_users(users, otto="operator")
+    for arguments, words in ((["otto"], "allowed with --onvif: a viewer"), (["--role", "admin", "eva"], "viewers"),
+                             (["--remove", "otto"], "viewers"), (["a b"], "A-Z a-z 0-9")):
+        refused = subprocess.run([daemon.EDGECTL, "passwd", "--onvif", "--file", users, *arguments],
+                                 capture_output=True, text=True, timeout=daemon.PATIENCE_S, check=False)
+        assert refused.returncode in (1, 2) and words in refused.stderr, refused
+    password = onvif_client.add_user(users, "eva")
+    plain = tmp_path / "onvif.passwords"
+    assert plain.stat().st_mode & 0o7777 == 0o600 and plain.read_text().endswith(f"\neva:{password}\n")
+    assert f"eva:viewer:{hashlib.md5(f'eva:edged:{password}'.encode()).hexdigest()}:" in users.read_text()
+    assert onvif_client.add_user(users, "eva") != password
+    subprocess.run([daemon.EDGECTL, "passwd", "--remove", "--file", users, "eva"], check=True,
+                   capture_output=True, timeout=daemon.PATIENCE_S)
+    assert "eva" not in users.read_text() and "eva" not in plain.read_text()
+
+
+# Strangers
+# ---------------------------------------------------------------------
+
+def envelope(body, header=""):
+    return f'<s:Envelope xmlns:s="{SOAP}">{header}<s:Body>{body}</s:Body></s:Envelope>'
+
+
+NAME = f'<GetHostname xmlns="{DEVICE}"/>'
+NO_SOAP = {
+    "a blank": " ",
+    "no XML": "GET / HTTP/1.1",
+    "a DOCTYPE": f'<!DOCTYPE s [<!ENTITY a "b">]>{envelope(NAME)}',
+    "an entity": envelope(f'<GetHostname xmlns="{DEVICE}">&amp;&laugh;</GetHostname>'),
+    "cut off": envelope(NAME)[:-3],
+    "too deep": envelope("<a>" * 20 + "</a>" * 20),
+    "too many elements": envelope("<a/>" * 300),
+    "too many namespaces": envelope("<a " + " ".join(f'xmlns:n{i}="u"' for i in range(100)) + "/>"),
+    "too many arguments": envelope(f'<GetHostname xmlns="{DEVICE}">{"<a>1</a>" * 40}</GetHostname>'),
+    "a long value": envelope(f'<GetHostname xmlns="{DEVICE}"><a>{"x" * 2000}</a></GetHostname>'),
+    "a long name": envelope(f'<{"x" * 100} xmlns="{DEVICE}"/>'),
+    "no namespace": envelope("<n:GetHostname/>"),
+    "two operations": envelope(NAME + NAME),
+    "no operation": envelope(""),
+    "SOAP 1.1": envelope(NAME).replace(SOAP, "http://schemas.xmlsoap.org/soap/envelope/"),
+    "two nonces": envelope(NAME, token("a", "b").replace(
+        "<w:Nonce>", "<w:Nonce>AAAA</w:Nonce><w:Nonce>")),
+    "a long nonce": envelope(NAME, token("a", "b", nonce=b"a" * 400)),
+    "UTF-16": envelope(NAME).encode("utf-16"),
+    "a byte 0": envelope(NAME).replace("Body", "Bo\0dy"),
+    "too large": envelope(NAME + " " * 17000),
+}
+
+
+def test_what_is_no_soap_gets_a_fault_that_says_what_is_allowed(bed):
+    one = bed()
+    client = one.client()
+    for name, body in NO_SOAP.items():
+        reply = client.post("/onvif/device_service", body)
+        assert reply.status == 400 and reply.fault[:2] == ("Sender", "WellFormed"), (name, reply.text)
+        assert len(reply.text) < 1600, name
+    assert client.post("/onvif/device_service", "x" * 70000).status == 413
+    assert client.ask(DEVICE, "GetHostname").status == 200
+    comment = envelope(f'<!-- a comment --><d:GetHostname xmlns:d="{DEVICE}"><![CDATA[<x>]]></d:GetHostname>')
+    assert client.post("/onvif/device_service", ("\ufeff" + comment).encode()).status == 200
+
+
+def test_what_a_client_says_is_escaped_in_the_answer(bed):
+    client = bed().client()
+    odd = "&lt;b&gt;&amp;&quot;%s%n"
+    reply = client.ask(MEDIA, "GetProfile", f"<ProfileToken>{odd}</ProfileToken>")
+    assert '<b>&"%s%n' in reply.fault[-1]
+    header = ('<s:Header><MessageID xmlns="http://www.w3.org/2005/08/addressing">&lt;i&gt;</MessageID>'
+              '<Action xmlns="http://www.w3.org/2005/08/addressing">urn:GetHostnameRequest</Action></s:Header>')
+    reply = client.ask(DEVICE, "GetHostname", header=header)
+    related = [x for x in reply.root.iter() if x.tag.endswith(("}RelatesTo", "}Action"))]
+    assert [x.text for x in related] == ["<i>", "urn:GetHostnameResponse"]
+
+
+# Events
+# ---------------------------------------------------------------------
+
+@pytest.fixture
+def moving(bed):
+    one = bed([daemon.camera(regions=REGIONS)], EDGED_CAMERA_PROGRAM=FAKE_CAMERA, FAKE_CAMERA="motion")
+    one.server.wait_camera("front", lambda c: c["state"] == "live" and len(c["regions"]) == 2)
+    return one
+
+
+def test_a_pull_point_begins_with_how_it_is_and_hears_of_changes(moving):
+    client = moving.client()
+    point = client.create("<InitialTerminationTime>PT10M</InitialTerminationTime>")
+    assert client.pull(point) == [("MotionAlarm", "front", False, "Initialized"),
+                                  ("Motion", "front", False, "Initialized")]
+    threading.Timer(0.5, toggle, [moving.server]).start()
+    assert client.pull(point) == [("MotionAlarm", "front", True, "Changed"), ("Motion", "front", True, "Changed")]
+    other = moving.client()
+    assert other.pull(other.create(), limit=1) == [("MotionAlarm", "front", True, "Initialized")]
+    toggle(moving.server)
+    assert [moved for _, _, moved, _ in client.pull(point)] == [False, False]
+    begin = time.monotonic()
+    assert client.pull(point, timeout="PT1S") == [] and 0.9 < time.monotonic() - begin < 4
+    assert client.ask(EVENTS, "SetSynchronizationPoint", path=point).status == 200
+    assert [kind for _, _, _, kind in client.pull(point)] == ["Initialized"] * 2
+
+
+def test_a_filter_chooses_topics(moving):
+    client = moving.client()
+    for filtered, topics in (("tns1:RuleEngine//.", ["Motion"]), ("tns1:VideoSource/MotionAlarm", ["MotionAlarm"]),
+                             ("tns1:RuleEngine/CellMotionDetector/Motion|tns1:VideoSource//.",
+                              ["MotionAlarm", "Motion"])):
+        point = client.create("<Filter><TopicExpression xmlns='http://docs.oasis-open.org/wsn/b-2'>"
+                              f"{filtered}</TopicExpression></Filter>")
+        assert [topic for topic, *_ in client.pull(point)] == topics
+    reply = client.ask(EVENTS, "CreatePullPointSubscription", "<TopicExpression>tns1:Device//.</TopicExpression>")
+    assert reply.fault[:3] == ("Sender", "InvalidArgVal", "InvalidFilterFault")
+
+
+def test_a_pull_point_ends_when_it_is_told_and_belongs_to_its_user(moving):
+    client = moving.client()
+    point = client.create("<InitialTerminationTime>PT60S</InitialTerminationTime>")
+    renewed = client.ask(NOTIFICATION, "Renew", "<TerminationTime>PT30M</TerminationTime>", path=point)
+    assert renewed.status == 200 and renewed.one("TerminationTime") > renewed.one("CurrentTime")
+    assert client.ask(NOTIFICATION, "Renew", "<TerminationTime>soon</TerminationTime>",
+                      path=point).fault[1] == "InvalidArgVal"
+    password = onvif_client.add_user(moving.users, "eva")
+    moving.server.hang_up()
+    thief = moving.client(user="eva", password=password)
+    for operation, service in (("PullMessages", EVENTS), ("Unsubscribe", NOTIFICATION)):
+        assert thief.ask(service, operation, path=point).fault[2] == "ResourceUnknown"
+    assert client.pull(point)
+    waiting = threading.Thread(target=lambda: replies.append(
+        client.ask(EVENTS, "PullMessages", "<Timeout>PT30S</Timeout>", path=point)))
+    replies = []
+    waiting.start()
+    time.sleep(0.3)
+    assert moving.client().ask(NOTIFICATION, "Unsubscribe", path=point).status == 200
+    waiting.join(5)
+    assert replies[0].fault[2] == "ResourceUnknown"
+    assert client.ask(EVENTS, "PullMessages", path=point).fault[2] == "ResourceUnknown"
+
+
+def test_there_are_eight_pull_points_and_a_second_pull_ends_the_first(moving):
+    client, other = moving.client(), moving.client()
+    points = [client.create() for _ in range(8)]
+    full = client.ask(EVENTS, "CreatePullPointSubscription")
+    assert full.status == 500 and "all of 8 pull points" in full.fault[-1]
+    assert client.pull(points[0])
+    begin, replies = time.monotonic(), []
+    waiting = threading.Thread(target=lambda: replies.append(client.pull(points[0], timeout="PT30S")))
+    waiting.start()
+    time.sleep(0.3)
+    threading.Timer(0.5, toggle, [moving.server]).start()
+    assert len(other.pull(points[0])) == 2
+    waiting.join(5)
+    assert replies == [[]] and time.monotonic() - begin < 10
+    assert client.ask(NOTIFICATION, "Unsubscribe", path=points[1]).status == 200
+    assert client.create()
+
+
+def test_a_stop_answers_who_waits_and_the_next_edged_says_to_begin_anew(moving):
+    client = moving.client()
+    point = client.create()
+    client.pull(point)
+    replies = []
+    waiting = threading.Thread(target=lambda: replies.append(client.pull(point, timeout="PT60S")))
+    waiting.start()
+    time.sleep(0.3)
+    begin = time.monotonic()
+    moving.server.stop()
+    waiting.join(3)
+    assert replies == [[]] and time.monotonic() - begin < 3
+    moving.server.start()
+    daemon.wait_for(lambda: socket.socket().connect_ex(("127.0.0.1", moving.port)) == 0)
+    again = moving.client()
+    assert again.ask(EVENTS, "PullMessages", path=point).fault[2] == "ResourceUnknown"
+    assert len(again.pull(again.create())) == 2
+
+
+def test_who_hangs_up_while_pulling_leaves_nothing_behind(moving):
+    client = moving.client()
+    point = client.create()
+    client.pull(point)
+    for _ in range(20):
+        with socket.create_connection(("127.0.0.1", moving.port)) as raw:
+            body = envelope(f'<PullMessages xmlns="{EVENTS}"><Timeout>PT60S</Timeout></PullMessages>',
+                            token("hass", moving.password))
+            raw.sendall(f"POST {point} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+    threading.Timer(0.5, toggle, [moving.server]).start()
+    assert len(client.pull(point)) == 2
