@@ -19,7 +19,7 @@ def open_page(driver, server, query=""):
     link = subprocess.run([daemon.EDGECTL, "page", "--socket", server.socket], check=True, capture_output=True,
                           text=True).stdout.split()[-1]
     driver.get(link)
-    driver.get(f"{server.status()['http']}/{query}#front/plain")
+    driver.get(f"{server.status()['http']}/{query}#settings/front/plain")
     browser.run(driver, browser.READER)
     browser.wait(driver, "edged.state.pictures.get('front/plain')?.drawnMs && document.querySelector('#tab .field')", explain="the page")
 

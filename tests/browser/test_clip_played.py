@@ -1,4 +1,4 @@
-"""A clip in Chromium: found on the page, played over the live picture, sought in, kept and deleted; and clips
+"""Clips in Chromium: found on the page as cards, played over the live picture, sought in, kept and deleted; and clips
 that a power cut left."""
 
 import os
@@ -6,6 +6,8 @@ import subprocess
 import time
 
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
 
 import browser
 import daemon
@@ -20,16 +22,23 @@ VIEWS = [{"name": "plain", "view": "camera"}, {"name": "edges", "view": "edges"}
 S = 1_000_000_000
 
 
-@pytest.fixture
-def recorder(tmp_path):
-    recorder = Recorder(tmp_path / "recorder.sock")
-    video, picture = tmp_path / "clip.mp4", tmp_path / "clip.jpg"
+@pytest.fixture(scope="module")
+def filmed(tmp_path_factory):
+    """A minute's video, and its picture."""
+    folder = tmp_path_factory.mktemp("clip")
+    video, picture = folder / "clip.mp4", folder / "clip.jpg"
     subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=640x360:rate=30", "-t", "60", "-g", "30",
                     "-pix_fmt", "yuv420p", "-c:v", "libx264", "-b:v", "2M", video], check=True)
     subprocess.run(["ffmpeg", "-v", "error", "-i", video, "-frames:v", "1", picture], check=True)
+    return video.read_bytes(), picture.read_bytes()
+
+
+@pytest.fixture
+def recorder(tmp_path, filmed):
+    recorder = Recorder(tmp_path / "recorder.sock")
     for number in (3, 4):
         begin = time.time_ns() - (9 - number) * 3600 * S
-        recorder.add(number, video.read_bytes(), picture.read_bytes(), camera=b"front", view=b"plain", event=number,
+        recorder.add(number, *filmed, camera=b"front", view=b"plain", event=number,
                      regions=("door",), start_wall_ns=begin, end_wall_ns=begin + 60 * S)
     yield recorder
     recorder.close()
@@ -44,30 +53,82 @@ def server(tmp_path, recorder):
     one.kill()
 
 
+def open_recorded(driver, server):
+    open_page(driver, server)
+    browser.run(driver, "location.hash = '#recorded'")
+    browser.wait(driver, "document.querySelectorAll('.card .play').length === 2", explain="two clips")
+
+
+def card(number):
+    return f"document.querySelector('.card[data-id=\"{number}\"]')"
+
+
+def click(driver, number, text):
+    browser.run(driver, f"[...{card(number)}.querySelectorAll('button, a')].find(each => each.textContent === given[0]).click()", text)
+
+
 def test_a_clip_is_played_over_the_live_picture_and_kept(server, recorder):
     with browser.chromium() as driver:
-        open_page(driver, server)
-        browser.run(driver, "edged.showTab('clips')")
-        browser.wait(driver, "document.querySelectorAll('#tab .list li').length === 2", explain="two clips")
-        assert browser.run(driver, "return document.querySelectorAll('#tab .lane rect.button').length") == 2
-        driver.find_element("css selector", "#tab .lane rect.button").click()
-        browser.wait(driver, "document.querySelector('#playing video')?.currentTime > 0.5", explain="it plays")
-        browser.run(driver, "document.querySelector('#playing video').currentTime = 50")
-        browser.wait(driver, "document.querySelector('#playing video').currentTime > 50.5", explain="it plays elsewhere")
-        size = browser.run(driver, "const video = document.querySelector('#playing video'); return [video.videoWidth, video.duration]")
-        assert size == [640, pytest.approx(60, abs=0.1)]
-        saved = browser.run(driver, """const link = document.querySelector("#tab .list a[download$='.mp4']");
+        open_recorded(driver, server)
+        assert "front" in driver.find_element("css selector", ".card").text and "door" in driver.find_element("css selector", ".card").text
+        saved = browser.run(driver, """const link = document.querySelector(".card a[download$='.mp4']");
             const reply = await fetch(link.href); return [reply.headers.get("Content-Type"), (await reply.blob()).size]""")
         assert saved == ["video/mp4", len(recorder.files[4][0])]
+        click(driver, 4, "Keep")
+        daemon.wait_for(lambda: recorder.clips[4].is_kept, browser.PATIENCE_S)
+        browser.wait(driver, f"{card(4)}.querySelector('[aria-pressed=true]')?.textContent === 'Kept'", explain="kept")
         if picture := os.environ.get("EDGED_SCREENSHOT"):
             browser.screenshot(driver, picture)
-        browser.run(driver, "document.querySelector('#tab .list input').click()")
-        daemon.wait_for(lambda: recorder.clips[4].is_kept, browser.PATIENCE_S)
-        browser.run(driver, "window.confirm = () => true; [...document.querySelectorAll('#tab .list button')].at(-1).click()")
-        browser.wait(driver, "document.querySelectorAll('#tab .list li').length === 1", explain="one is deleted")
+        driver.find_element("css selector", ".card[data-id='3'] .play").click()
+        browser.wait(driver, "document.querySelector('#film video')?.currentTime > 0.5", explain="it plays")
+        assert browser.run(driver, "return location.hash").startswith("#front/plain@20")
+        browser.run(driver, "document.querySelector('#film video').currentTime = 50")
+        browser.wait(driver, "document.querySelector('#film video').currentTime > 50.5", explain="it plays elsewhere")
+        size = browser.run(driver, "const video = document.querySelector('#film video'); return [video.videoWidth, video.duration]")
+        assert size == [640, pytest.approx(60, abs=0.1)]
+        # Behind its end comes the next clip, an hour later, and the gap in between has a name.
+        browser.wait(driver, "/^Nothing is recorded from .*: 59 minutes$/.test(document.getElementById('gap').textContent)", explain="the gap")
+        browser.wait(driver, "document.querySelector('#film video').src.endsWith('/4.mp4') && document.querySelector('#film video').currentTime > 0",
+                     explain="the next clip")
+        browser.run(driver, "document.getElementById('last').click()")
+        browser.wait(driver, "document.querySelector('#film video').src.endsWith('/3.mp4')", explain="the last event")
+        driver.find_element("css selector", "#back").click()
+        browser.wait(driver, "!document.querySelector('#film video') && location.hash === '#front/plain' && "
+                             "document.getElementById('place').textContent === 'front/plain · live'", explain="it is live again")
+
+
+def test_a_deleted_clip_comes_back_with_undo_and_goes_without(server, recorder):
+    with browser.chromium() as driver:
+        open_recorded(driver, server)
+        click(driver, 3, "Delete")
+        browser.run(driver, "await new Promise(resolve => setTimeout(resolve, 1000))")
+        click(driver, 3, "Undo")
+        browser.wait(driver, f"{card(3)}.querySelector('.play') === document.activeElement", explain="the card, with the focus")
+        assert sorted(recorder.clips) == [3, 4]
+        click(driver, 3, "Delete")
+        browser.wait(driver, f"!{card(3)}", explain="no card")
         assert list(recorder.clips) == [4]
-        browser.run(driver, "document.querySelector('#playing button').click()")
-        assert browser.run(driver, "return document.querySelector('#playing')") is None
+        click(driver, 4, "Delete")
+        assert list(recorder.clips) == [4]
+        driver.get("about:blank")   # who leaves the page does not undo it
+        daemon.wait_for(lambda: not recorder.clips, browser.PATIENCE_S)
+
+
+def test_arrows_lead_from_card_to_card_and_filters_choose(server, recorder):
+    recorder.add(1, b"x", camera=b"front", view=b"plain", event=9, regions=("gate",), start_wall_ns=1_700_000_000 * S, end_wall_ns=1_700_000_009 * S)
+    with browser.chromium() as driver:
+        open_page(driver, server)
+        browser.run(driver, "location.hash = '#recorded'")
+        browser.wait(driver, "document.querySelectorAll('.card .play').length === 3", explain="three clips")
+        focused = "return document.activeElement.closest('.card').dataset.id"
+        for key, number in ((Keys.ARROW_RIGHT, "4"), (Keys.ARROW_RIGHT, "3"), (Keys.ARROW_LEFT, "4")):
+            ActionChains(driver).send_keys(key).perform()
+            assert browser.run(driver, focused) == number
+        assert browser.run(driver, "return document.querySelectorAll('.day').length") == 2
+        browser.run(driver, """const day = document.querySelector('#clips input[type=date]'); day.value = "2023-11-20";
+            day.dispatchEvent(new Event("change"))""")
+        browser.wait(driver, "document.querySelectorAll('.card').length === 1 && document.querySelector('.card').dataset.id === '1'",
+                     explain="the clips until that day")
 
 
 PLAY = """

@@ -7,6 +7,7 @@ import subprocess
 import threading
 
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 
 import browser
 import daemon
@@ -17,9 +18,8 @@ VIEWS = [{"name": "plain", "view": "camera"}, {"name": "edges", "view": "edges",
 
 
 @contextlib.contextmanager
-def serve(folder, views, width=640, height=360, **camera):
-    one = daemon.Daemon(folder, [daemon.camera(views=views, width=width, height=height, **camera)],
-                        settings={"http": {"port": free_port()}}, STATE_DIRECTORY=folder)
+def wall(folder, cameras):
+    one = daemon.Daemon(folder, cameras, settings={"http": {"port": free_port()}}, STATE_DIRECTORY=folder)
     try:
         yield one.start()
     finally:
@@ -28,7 +28,7 @@ def serve(folder, views, width=640, height=360, **camera):
 
 @pytest.fixture
 def server(tmp_path):
-    with serve(tmp_path, VIEWS) as one:
+    with wall(tmp_path, [daemon.camera(views=VIEWS, width=640, height=360)]) as one:
         yield one
 
 
@@ -37,8 +37,7 @@ def open_page(driver, server):
                           capture_output=True, text=True).stdout.split()[-1]
     driver.get(link)
     browser.run(driver, browser.READER)
-    browser.wait(driver, "edged.state.pictures.size === 3 && [...edged.state.pictures.values()].every(each => each.size[0] === 640)",
-                 explain="three pictures")
+    browser.wait(driver, "edged.state.pictures.size === 3 && edged.state.pictures.get('front/plain').size[0] === 640", explain="a picture")
 
 
 @pytest.mark.parametrize("way", ["webcodecs", "mse", "jpeg"])
@@ -88,44 +87,78 @@ return drawn;
 def test_media_source_extensions_draw_every_frame_of_slow_cameras(tmp_path):
     """Frames farther apart than it was once told, of which a browser dropped all up to each key frame."""
     cameras = [daemon.camera(f"at{fps}", views=[{"name": "plain", "view": "camera"}], width=320, height=240, fps=fps) for fps in (5, 10, 12)]
-    server = daemon.Daemon(tmp_path, cameras, settings={"http": {"port": free_port()}}, STATE_DIRECTORY=tmp_path)
-    try:
-        server.start()
-        with browser.chromium() as driver:
-            driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": KEEP_VIDEOS})
-            driver.get(f"{server.status()['http']}/?way=mse")
-            browser.run(driver, browser.READER)
-            browser.wait(driver, "[...edged.state.pictures.values()].filter(each => each.size[0]).length === 3", explain="three pictures")
-            for path, drawn in browser.run(driver, FOLLOW_ALL, browser.PATIENCE_S).items():
-                numbers = sorted({number for number in drawn[5:] if number is not None})
-                assert len(numbers) >= 0.8 * (numbers[-1] - numbers[0] + 1), (path, numbers)
-            assert browser.run(driver, "return videos.map(each => each.buffered.length)") == [1, 1, 1]
-    finally:
-        server.kill()
+    with wall(tmp_path, cameras) as server, browser.chromium(size=(1600, 1300)) as driver:
+        driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": KEEP_VIDEOS})
+        driver.get(f"{server.status()['http']}/?way=mse")
+        browser.run(driver, browser.READER)
+        browser.wait(driver, "[...edged.state.pictures.values()].filter(each => each.size[0]).length === 3", explain="three pictures")
+        for path, drawn in browser.run(driver, FOLLOW_ALL, browser.PATIENCE_S).items():
+            numbers = sorted({number for number in drawn[5:] if number is not None})
+            assert len(numbers) >= 0.8 * (numbers[-1] - numbers[0] + 1), (path, numbers)
+        assert browser.run(driver, "return videos.filter(each => each.src).map(each => each.buffered.length)") == [1, 1, 1]
+
+
+def viewers(server):
+    return {mount["camera"]: mount["http_viewers"] for mount in server.status()["mounts"]}
 
 
 @pytest.mark.parametrize("way", ["webcodecs", "mse"])
 def test_views_that_the_way_does_not_play_are_drawn_as_jpegs(tmp_path, way):
     """More than a browser has connections for, MJPEG, and H.265, which Debian's Chromium does not decode. Settings can be
     changed all the same, and the view that is looked at comes by the best way."""
-    views = [*({"name": f"plain{i}", "view": "camera"} for i in range(6)), {"name": "mjpeg", "view": "camera", "codec": "mjpeg"},
-             {"name": "h265", "view": "camera", "codec": "h265"}]
-    with serve(tmp_path, views, 160, 120) as server, browser.chromium() as driver:
-        driver.get(f"{server.status()['http']}/?way={way}#front/plain5")
+    codecs = {**{f"plain{i}": "h264" for i in range(6)}, "mjpeg": "mjpeg", "h265": "h265"}
+    cameras = [daemon.camera(name, views=[{"name": "plain", "view": "camera", "codec": codec}], width=160, height=120, fps=5)
+               for name, codec in codecs.items()]
+    with wall(tmp_path, cameras) as server, browser.chromium(size=(2000, 1600)) as driver:
+        driver.get(f"{server.status()['http']}/?way={way}")
         browser.run(driver, browser.READER)
         browser.wait(driver, """edged.state.pictures.size === 8 &&
             [...edged.state.pictures.values()].every(each => each.size[0] === 160)""", explain="eight pictures")
         assert browser.run(driver, "return (await fetch('/v1/session')).status") == 200
-        viewers = {mount["view"]: mount["http_viewers"] for mount in server.status()["mounts"]}
-        assert viewers == {**{f"plain{i}": int(way == "webcodecs" or i in (0, 1, 5)) for i in range(6)}, "mjpeg": 0, "h265": 0}
+        assert viewers(server) == {name: int(codec == "h264" and (way == "webcodecs" or name < "plain3")) for name, codec in codecs.items()}
+        browser.run(driver, "location.hash = '#plain5/plain'")
+        daemon.wait_for(lambda: viewers(server) == {name: int(name == "plain5") for name in codecs}, browser.PATIENCE_S,
+                        lambda: str(viewers(server)))
+
+
+def test_twelve_cameras_fit_on_a_screen_and_are_fed_by_small_pictures(tmp_path):
+    """What is enlarged, by a double click or a tap, comes as video."""
+    cameras = [daemon.camera(f"camera{i}", views=[{"name": "plain", "view": "camera"}, {"name": "gray", "view": "gray"}], width=640, height=360, fps=2)
+               for i in range(12)]
+    with wall(tmp_path, cameras) as server, browser.chromium(size=(1440, 900)) as driver:
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 1440, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+        driver.get(server.status()["http"])
+        browser.run(driver, browser.READER)
+        browser.wait(driver, "document.querySelectorAll('.tile').length === 12 && "
+                             "[...edged.state.pictures.values()].filter(each => each.drawnMs && each.path.endsWith('plain')).length === 12",
+                     explain="twelve pictures")
+        assert browser.run(driver, """return [...document.querySelectorAll(".tile")].every(tile => {
+            const {left, top, right, bottom, width} = tile.getBoundingClientRect();
+            return left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight && width > 280;
+        }) && document.documentElement.scrollHeight <= innerHeight""")
+        assert set(viewers(server).values()) == {0}
+        browser.run(driver, """document.querySelector('.tile[data-camera="camera3"] .chip[data-path$="/gray"]').click()""")
+        browser.wait(driver, "edged.state.pictures.get('camera3/gray').drawnMs", explain="the other view")
+        tile = driver.find_element("css selector", '.tile[data-camera="camera3"]')
+        ActionChains(driver).double_click(tile).perform()
+        browser.wait(driver, "location.hash === '#camera3/gray' && document.getElementById('place').textContent === 'camera3/gray · live'",
+                     explain="the large picture")
+        daemon.wait_for(lambda: sum(mount["http_viewers"] for mount in server.status()["mounts"]
+                                    if mount["path"] == "/camera3/gray") == 1, browser.PATIENCE_S)
+        driver.back()
+        browser.wait(driver, "document.body.matches('.wall')", explain="all cameras again")
 
 
 def test_the_page_loads_less_than_100_kib_and_from_its_origin_alone(server):
     with browser.chromium() as driver:
         open_page(driver, server)
-        for tab in ("camera", "kernels", "numbers", "shapes", "clips", "events"):
-            browser.run(driver, f"edged.showTab('{tab}')")
-        browser.run(driver, "edged.choose('front/edges')")
+        browser.run(driver, "location.hash = '#settings/front/plain'")
+        browser.wait(driver, "document.querySelector('#tab .field')", explain="the settings")
+        for tab in ("camera", "shapes", "numbers"):
+            browser.run(driver, f"document.getElementById('tab-{tab}').click()")
+        browser.run(driver, "location.hash = '#recorded'")
+        browser.wait(driver, "document.querySelector('#clips .facts')", explain="what is recorded")
+        browser.run(driver, "location.hash = '#front/edges'")
         loaded = browser.run(driver, """return [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
             .map(({name, encodedBodySize}) => [name, encodedBodySize])""")
         assert {name.split("?")[0].split("/", 3)[3] for name, _ in loaded} >= {"", "page/app.js", "page/style.css", "page/icon.svg"}

@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import signal
+import subprocess
 
 import pytest
 
@@ -30,7 +31,6 @@ def open_page(driver, address, way):
 
 def wait_frozen(driver):
     browser.wait(driver, f"""{FROZEN} && document.querySelector("#screen.old") &&
-        document.querySelector('[data-path="front/plain"].old') &&
         document.getElementById("place").textContent === "front/plain · frozen" &&
         document.getElementById("fault").textContent.startsWith("No connection to edged")""", explain="a frozen picture")
 
@@ -44,6 +44,20 @@ def test_a_stopped_edged_freezes_the_picture_until_it_goes_on(server, driver, wa
     finally:
         server.signal(signal.SIGCONT)
     browser.wait(driver, ALL_LIVE, explain="the picture after the stop")
+
+
+def test_a_stopped_edged_freezes_the_tiles_of_the_wall(server, driver):
+    open_page(driver, server.status()["http"], "webcodecs")
+    browser.run(driver, "location.hash = ''")
+    tile = "document.querySelector('.tile[data-path=\"front/plain\"]')"
+    browser.wait(driver, f"{tile}?.dataset.state === 'live' && edged.state.pictures.get('front/plain').drawnMs", explain="a live tile")
+    server.signal(signal.SIGSTOP)
+    try:
+        browser.wait(driver, f"{tile}.matches('.old') && /^frozen since \\d\\d:\\d\\d:\\d\\d$/.test({tile}.querySelector('.age').textContent)",
+                     explain="a frozen tile")
+    finally:
+        server.signal(signal.SIGCONT)
+    browser.wait(driver, f"!{tile}.matches('.old') && !{tile}.querySelector('.age').textContent", explain="the tile after the stop")
 
 
 def test_a_killed_edged_freezes_the_picture_until_another_runs(server, driver):
@@ -61,13 +75,20 @@ def test_a_killed_edged_freezes_the_picture_until_another_runs(server, driver):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_picture_without_a_signal_says_why_and_no_latency(server, driver, way):
+    driver.get(subprocess.run([daemon.EDGECTL, "page", "--socket", server.socket], check=True, capture_output=True,
+                              text=True).stdout.split()[-1])
     open_page(driver, server.status()["http"], way)
-    browser.run(driver, "edged.choose('lost/plain')")
+    browser.run(driver, "location.hash = '#lost/plain'")
     shown = browser.wait(driver, """document.getElementById("age").textContent.includes("refused") && [
-        document.getElementById("age").textContent, document.getElementById("place").textContent,
-        document.querySelector('[data-path="lost/plain"] .quiet').textContent]""", explain="why there is no signal")
+        document.getElementById("age").textContent, document.getElementById("place").textContent]""", explain="why there is no signal")
+    browser.run(driver, "location.hash = ''")
+    shown.append(browser.wait(driver, """(age => age?.includes("refused") && age)(
+        document.querySelector('.tile[data-path="lost/plain"] .age')?.textContent)""", explain="the same on the tile"))
     why = server.camera("lost")["error"]
     assert shown[0].endswith(why) and shown[2].endswith(why), (shown, why)
+    browser.run(driver, "location.hash = '#settings/lost/plain'")
+    browser.wait(driver, "document.getElementById('tab-numbers')", explain="the settings")
+    browser.run(driver, "document.getElementById('tab-numbers').click()")
     shown.append(browser.wait(driver, "document.querySelector('#numbers dd')?.textContent", explain="the numbers"))
     assert not any(re.search(r"\d ms", text) for text in shown)
     assert "live" not in shown[1]

@@ -21,7 +21,9 @@ def page(server, driver):
                           text=True).stdout.split()[-1]
     driver.get(link)
     browser.run(driver, browser.READER)
-    browser.wait(driver, "edged.state.pictures.get('front/plain')?.drawnMs && document.querySelector('#tab .field')", explain="the page")
+    browser.wait(driver, "edged.state.pictures.get('front/plain')?.drawnMs", explain="a picture")
+    browser.run(driver, "location.hash = '#settings/front/plain'")
+    browser.wait(driver, "document.querySelector('#tab .field')", explain="the settings")
     return driver
 
 
@@ -35,7 +37,7 @@ def show(driver, tab):
 
 @pytest.mark.parametrize("way", ["webcodecs", "mse"])
 def test_a_form_shows_what_others_set(server, page, way):
-    page.get(f"{server.status()['http']}/?way={way}#front/plain")
+    page.get(f"{server.status()['http']}/?way={way}#settings/front/plain")
     browser.run(page, browser.READER)
     browser.wait(page, f"document.querySelector('{BITRATE} input')", explain="the form")
     other = 1234 if way == "mse" else 2345
@@ -61,12 +63,12 @@ def test_the_one_switch_of_motion_events_shows_what_others_set(server, page):
         browser.wait(page, f"document.getElementById('armed').checked === {json.dumps(armed)}", explain="the switch")
 
 
-def test_a_view_of_a_reloaded_file_gets_a_tile(server, page):
+def test_a_view_of_a_reloaded_file_gets_a_chip(server, page):
     front, = server.cameras
     server.reload([{**front, "views": [*front["views"], {"name": "fresh", "view": "gray", "governor": "off"}]}])
-    browser.wait(page, "document.querySelector('[data-path=\"front/fresh\"]')", explain="the tile of the new view")
+    browser.wait(page, "document.querySelector('#views [data-path=\"front/fresh\"]')", explain="the chip of the new view")
     server.reload([front])
-    browser.wait(page, "!document.querySelector('[data-path=\"front/fresh\"]')", explain="no tile of it")
+    browser.wait(page, "!document.querySelector('#views [data-path=\"front/fresh\"]')", explain="no chip of it")
 
 
 def motion(server):
@@ -89,7 +91,6 @@ def move_again(server):
 
 def test_events_before_the_page_and_while_it_was_hidden_are_listed(server, page):
     daemon.wait_for(lambda: motion(server) >= 1)
-    show(page, "events")
     browser.wait(page, "edged.state.events.length >= 1", explain="the events before")
     first = page.current_window_handle
     page.switch_to.new_window("tab")
@@ -100,12 +101,12 @@ def test_events_before_the_page_and_while_it_was_hidden_are_listed(server, page)
     page.close()
     page.switch_to.window(first)
     browser.wait(page, f"edged.state.events.length >= {all_events} && edged.state.events.every(each => each.endedMs) &&"
-                       "!document.getElementById('tab').textContent.includes('moves')", explain="all events, and each one's end")
+                       f"document.querySelectorAll('#events li').length >= {all_events} && !document.querySelector('#events .moves')",
+                 explain="all events, and each one's end")
     edgectl_set(server, "cameras.front.armed=true")
 
 
 def test_motion_under_way_when_edged_is_killed_ends(server, page):
-    show(page, "events")
     browser.wait(page, "edged.state.events[0] && !edged.state.events[0].endedMs", explain="motion")
     server.reload([{**server.cameras[0], "armed": False}])
     edgectl_set(server, "cameras.front.armed=true")
@@ -121,5 +122,6 @@ def test_rights_that_a_restart_has_ended_are_not_shown(server, page):
     assert browser.run(page, f"return document.querySelector('{BITRATE} input').disabled") is False
     server.stop()
     server.start()
-    browser.wait(page, "document.getElementById('user').textContent === 'may watch' && !document.querySelector('#tab .field')",
+    browser.wait(page, "document.getElementById('user').textContent === 'may watch' && !document.querySelector('#tab .field') &&"
+                       "document.getElementById('to-settings').hidden",
                  explain="the rights of who only watches")

@@ -91,9 +91,9 @@ def click(driver, selector, text=""):
     next(each for each in driver.find_elements(By.CSS_SELECTOR, selector) if each.text.startswith(text)).click()
 
 
-def wait_pictures(driver):
-    browser.wait(driver, f"""edged.state.pictures.size === 3 && [...edged.state.pictures.values()].every(each =>
-        each.size[0] === {SIZE[0]} && !each.slate)""", explain="three pictures")
+def wait_picture(driver):
+    browser.wait(driver, f"""(each => each?.size[0] === {SIZE[0]} && !each.slate && each.drawnMs)(
+        edged.state.pictures.get(edged.state.chosen))""", explain="a picture")
 
 
 def log_in(driver, password):
@@ -137,9 +137,8 @@ def inside(corners, inset=0.03):
 
 
 def wait_motion(driver):
-    click(driver, "[role=tab]", "Events")
-    browser.wait(driver, """document.querySelector("#tab .lane rect") &&
-        document.querySelector("#tab .list li")?.textContent.includes("front / region1")""", explain="the event")
+    click(driver, "nav a", "Live")
+    browser.wait(driver, """document.querySelector("#events li")?.textContent.includes("region1")""", explain="the event")
 
 
 def test_a_person_logs_in_tunes_draws_keeps_and_finds_it_after_a_restart(server):
@@ -151,15 +150,18 @@ def test_a_person_logs_in_tunes_draws_keeps_and_finds_it_after_a_restart(server)
         browser.wait(driver, "document.getElementById('login-fault').textContent", explain="a refusal")
         assert browser.run(driver, "return edged.state.session.role") is None
         log_in(driver, "pass")
-        wait_pictures(driver)
-        find(driver, '#wall [data-path="front/edges"]').click()
+        wait_picture(driver)
+        click(driver, "nav a", "Settings")
+        find(driver, '#views [data-path="front/edges"]').click()
+        wait_picture(driver)
         before = brightness(driver)
         with Reader(server, "front/edges") as reader:
             drag_slider(driver, (*EDGES, "gain"))
             browser.wait(driver, f"(given => {{ {BRIGHTNESS} }})([0, 0, 1, 1]) > 2 * {before}", explain="a brighter picture")
         reader.assert_no_frame_lost()
 
-        find(driver, '#wall [data-path="front/plain"]').click()
+        find(driver, '#views [data-path="front/plain"]').click()
+        wait_picture(driver)
         click(driver, "[role=tab]", "Regions")
         draw(driver, "New region", REGION)
         assert len(wait_set(driver, "cameras", "front", "regions", "region1", "polygon", "3")) == 2
@@ -183,12 +185,12 @@ def test_a_person_logs_in_tunes_draws_keeps_and_finds_it_after_a_restart(server)
         log_in(driver, "pass")
         browser.wait(driver, "!document.getElementById('login').open", explain="the login to be taken")
         browser.run(driver, "edged.state.events.length = 0; edged.state.pictures.forEach(each => each.size = [0, 0])")
-        wait_pictures(driver)
+        wait_picture(driver)
         found = browser.run(driver, "return (await (await fetch('/v1/config')).json()).cameras.front")
         assert found == kept and found["views"]["edges"]["gain"] > 3 and found["regions"]["region1"]["erode"] == 0
         assert found["privacy"]["privacy1"]["polygon"] == [pytest.approx(corner, abs=0.01) for corner in HIDDEN]
         assert brightness(driver, *inside(HIDDEN)) < 2 and brightness(driver, *inside(REGION)) > 30
-        browser.wait(driver, "document.querySelector('#tab .lane rect.moving')", explain="motion after the restart")
+        browser.wait(driver, "document.querySelector('#events .moves')", explain="motion after the restart")
 
 
 @pytest.fixture
@@ -217,12 +219,14 @@ def test_without_tls_from_another_address_the_page_plays_mse_and_logs_in_by_the_
         driver.get(f"http://{elsewhere.address}/")
         assert browser.run(driver, "return [isSecureContext, 'VideoDecoder' in window]") == [False, False]
         browser.run(driver, browser.READER)
-        wait_pictures(driver)
+        wait_picture(driver)
         way = find(driver, "#way").text
         assert "Media Source Extensions: WebCodecs needs https or localhost" in way and "not encrypted" in way
         browser.run(driver, "follow('front/plain')")
         browser.wait(driver, "seen.filter(([number]) => number !== null).length > 20", explain="20 frames")
-        find(driver, '#wall [data-path="front/edges"]').click()
+        click(driver, "nav a", "Settings")
+        find(driver, '#views [data-path="front/edges"]').click()
+        wait_picture(driver)
         before = brightness(driver)
         drag_slider(driver, (*EDGES, "gain"))
         browser.wait(driver, f"(given => {{ {BRIGHTNESS} }})([0, 0, 1, 1]) > 2 * {before}", explain="a brighter picture")

@@ -22,7 +22,10 @@ def page(server, driver):
                           text=True).stdout.split()[-1]
     driver.get(link)
     browser.run(driver, browser.READER)
-    browser.wait(driver, "edged.state.pictures.get('front/plain')?.drawnMs && document.querySelector('#tab .field')", explain="the page")
+    browser.wait(driver, "edged.state.pictures.get('front/plain')?.drawnMs", explain="a picture")
+    browser.run(driver, "location.hash = '#settings/front/plain'")
+    browser.wait(driver, "document.querySelector('#tab .field')", explain="the settings")
+    browser.run(driver, "document.getElementById('tab-picture').click()")
     return driver
 
 
@@ -42,7 +45,7 @@ def wait_said(page, words):
 
 @pytest.mark.parametrize("button", ["#tab .list button", ".actions button"])
 def test_a_removed_region_comes_back_with_its_settings(page, button):
-    browser.run(page, "edged.showTab('shapes')")
+    browser.run(page, "document.getElementById('tab-shapes').click()")
     before = regions(page)
     page.find_element(By.CSS_SELECTOR, "[aria-label='Remove door']").click()
     wait_said(page, "door is changed")
@@ -56,8 +59,9 @@ def test_a_removed_region_comes_back_with_its_settings(page, button):
 
 
 def test_an_undo_that_is_refused_stays_and_says_why(server, page):
-    browser.run(page, f"""edged.choose("front/edges");
-        const slider = document.querySelector('{GAIN}'); slider.value = 3; slider.dispatchEvent(new Event("input"))""")
+    browser.run(page, "location.hash = '#settings/front/edges'")
+    browser.wait(page, f"document.querySelector('{GAIN}')", explain="the gain")
+    browser.run(page, f"""const slider = document.querySelector('{GAIN}'); slider.value = 3; slider.dispatchEvent(new Event("input"))""")
     wait_said(page, "gain is changed")
     front, = server.cameras
     server.reload([{**front, "views": front["views"][:1]}])
@@ -65,6 +69,6 @@ def test_an_undo_that_is_refused_stays_and_says_why(server, page):
     browser.wait(page, "document.querySelector('.actions p.fault')", explain="a refusal")
     assert "edges" in page.find_element(By.CSS_SELECTOR, ".actions p").text
     server.reload([front])
-    browser.wait(page, "document.querySelector('[data-path=\"front/edges\"]')", explain="the view again")
+    browser.wait(page, "document.querySelector('#views [data-path=\"front/edges\"]')", explain="the view again")
     click(page, ".actions button", "Undo")
     wait_said(page, "gain is as before")

@@ -11,17 +11,30 @@
     X(index_html, "index.html", "text/html; charset=utf-8")                                        \
     X(style_css, "style.css", "text/css; charset=utf-8")                                           \
     X(icon_svg, "icon.svg", "image/svg+xml")                                                       \
-    X(app_js, "app.js", "text/javascript; charset=utf-8")                                          \
-    X(state_js, "state.js", "text/javascript; charset=utf-8")                                      \
     X(age_js, "age.js", "text/javascript; charset=utf-8")                                          \
     X(api_js, "api.js", "text/javascript; charset=utf-8")                                          \
-    X(video_js, "video.js", "text/javascript; charset=utf-8")                                      \
-    X(panels_js, "panels.js", "text/javascript; charset=utf-8")                                    \
+    X(app_js, "app.js", "text/javascript; charset=utf-8")                                          \
+    X(changes_js, "changes.js", "text/javascript; charset=utf-8")                                  \
     X(clips_js, "clips.js", "text/javascript; charset=utf-8")                                      \
-    X(forms_js, "forms.js", "text/javascript; charset=utf-8")                                      \
+    X(dom_js, "dom.js", "text/javascript; charset=utf-8")                                          \
     X(events_js, "events.js", "text/javascript; charset=utf-8")                                    \
+    X(forms_js, "forms.js", "text/javascript; charset=utf-8")                                      \
+    X(jpegs_js, "jpegs.js", "text/javascript; charset=utf-8")                                      \
+    X(link_js, "link.js", "text/javascript; charset=utf-8")                                        \
+    X(live_js, "live.js", "text/javascript; charset=utf-8")                                        \
+    X(login_js, "login.js", "text/javascript; charset=utf-8")                                      \
+    X(mse_js, "mse.js", "text/javascript; charset=utf-8")                                          \
+    X(numbers_js, "numbers.js", "text/javascript; charset=utf-8")                                  \
+    X(player_js, "player.js", "text/javascript; charset=utf-8")                                    \
+    X(picture_js, "picture.js", "text/javascript; charset=utf-8")                                  \
+    X(recorded_js, "recorded.js", "text/javascript; charset=utf-8")                                \
+    X(regions_js, "regions.js", "text/javascript; charset=utf-8")                                  \
+    X(settings_js, "settings.js", "text/javascript; charset=utf-8")                                \
+    X(shapes_js, "shapes.js", "text/javascript; charset=utf-8")                                    \
+    X(state_js, "state.js", "text/javascript; charset=utf-8")                                      \
     X(tune_js, "tune.js", "text/javascript; charset=utf-8")                                        \
-    X(shapes_js, "shapes.js", "text/javascript; charset=utf-8")
+    X(video_js, "video.js", "text/javascript; charset=utf-8")                                      \
+    X(webcodecs_js, "webcodecs.js", "text/javascript; charset=utf-8")
 
 // By the path from the root of the tree, where the compiler runs.
 #define EMBED(name, path)                                                                          \

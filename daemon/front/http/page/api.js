@@ -1,4 +1,4 @@
-// Requests to the server, each with a deadline, and elements of the page.
+// Requests to the server, each with a deadline.
 
 // The server sends something each second on every reply that goes on. Silence is counted in ticks, so that a page
 // that was blocked or asleep first takes what came meanwhile.
@@ -107,23 +107,5 @@ export function patch(change, {keep = false, dry = false} = {}) {
   return request("PATCH", `v1/config${query && `?${query}`}`, change, "application/merge-patch+json");
 }
 
-// Makes an element: make("p", {class: "quiet", onclick: f}, "text", child …).
-export function make(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) {
-      element.addEventListener(name.slice(2), value);
-    } else if (value !== false && value !== undefined && value !== null) {
-      element.setAttribute(name, value === true ? "" : value);
-    }
-  }
-  element.append(...children.filter(child => child !== null && child !== undefined));
-  return element;
-}
-
-// Makes an element of a drawing.
-export function draw(tag, attributes = {}) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
-  return element;
-}
+// A path of this server as one of the page, which may stand below another server's /edged/.
+export const below = path => path?.replace(/^\//, "");

@@ -1,55 +1,54 @@
-// What was recorded: the last day as a timeline, a lane for each camera, and a list, the newest first. A clip plays
-// over the live picture.
+// Clips, as the server lists them.
 
-import {get, make, request} from "./api.js";
-import {lane} from "./events.js";
+import {below, get, request} from "./api.js";
 
-const SPAN_S = 86400;
+export const startMs = clip => Date.parse(clip.start);
+export const endMs = clip => clip.open ? Date.now() : Date.parse(clip.end);
+export const videoOf = clip => below(clip.url);
+export const pictureOf = clip => below(clip.picture);
+export const causeOf = clip => clip.regions.filter(Boolean).join(", ") || (clip.always ? "always" : "asked for");
+export const pathOf = clip => `${clip.camera}/${clip.view}`;
 
-// A path of this server as one of the page, which may stand below another server's /edged/.
-const below = path => path?.replace(/^\//, "");
-const when = clip => new Date(clip.start).toLocaleString();
-
-export function stopClip() {
-  document.getElementById("playing")?.remove();
+// "0:07", "1:02:03".
+export function lengthOf(seconds) {
+  const whole = Math.round(seconds), two = number => String(number).padStart(2, "0");
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
+  return `${hours ? `${hours}:${two(minutes)}` : minutes}:${two(whole % 60)}`;
 }
 
-function play(clip, screen, tell) {
-  stopClip();
-  screen.append(make("div", {id: "playing"},
-    make("video", {src: below(clip.url), poster: below(clip.picture), controls: true, autoplay: true, "aria-label": `Clip of ${clip.camera}, ${when(clip)}`,
-      onerror: () => tell("This browser cannot play this clip; save it, and open it in a player.")}),
-    make("button", {type: "button", onclick: stopClip}, "Back to live")));
+// The newest first. `asked` may have `fromMs`, `toMs`, `before` or `after` (an id), `limit`, `camera` and
+// `region`.
+export function listClips({fromMs, toMs, ...rest}) {
+  const iso = ms => ms === undefined ? undefined : new Date(ms).toISOString();
+  const query = Object.entries({from: iso(fromMs), to: iso(toMs), ...rest})
+    .filter(([, value]) => value !== undefined && value !== "").map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+  return get(`v1/clips${query.length ? `?${query.join("&")}` : ""}`);
 }
 
-// An administrator alone deletes what is kept.
-function row(clip, {can_change: may, role}, begin, change) {
-  const cause = clip.regions.join(", ") || (clip.always ? "always" : "signal");
-  return make("li", {class: "row"},
-    make("button", {type: "button", onclick: begin}, `${when(clip)}  ${clip.camera}: ${clip.duration.toFixed(0)} s, ${cause}`),
-    make("label", {}, make("input", {type: "checkbox", checked: clip.keep, disabled: !may,
-      onchange: event => change("PATCH", {keep: event.target.checked})}), "Keep"),
-    make("a", {href: below(clip.url), download: `${clip.camera}-${clip.start}.mp4`}, "Save"),
-    make("button", {type: "button", disabled: !may || (clip.keep && role !== "admin"),
-      onclick: () => confirm(`Delete the clip of ${when(clip)}?`) && change("DELETE")}, "Delete"));
+// The clip of a camera that has this moment; undefined: there is none.
+export async function clipAt(camera, ms) {
+  const [clip] = await listClips({camera, fromMs: ms, toMs: ms + 1, limit: 1});
+  return clip;
 }
 
-// Fills the panel, once.
-export async function showClips(tab, {session}, screen) {
-  const line = make("p", {class: "fault", role: "status"}), place = make("div");
-  const tell = sentence => { line.textContent = sentence; };
-  tab.append(make("h2", {}, "Recorded"), line, place);
-  const draw = async () => {
-    const clips = await get("v1/clips");
-    const begin = clip => () => { tell(""); play(clip, screen, tell); };
-    const change = clip => (method, body) => request(method, `v1/clips/${clip.id}`, body).then(draw).catch(fault => tell(fault.message));
-    const bars = clips.map(clip => ({camera: clip.camera, startedMs: Date.parse(clip.start),
-      endedMs: clip.open ? null : Date.parse(clip.end), onclick: begin(clip)}));
-    const lanes = [...new Set(clips.map(clip => clip.camera))].sort().flatMap(camera => [make("span", {}, camera),
-      lane(bars.filter(bar => bar.camera === camera), SPAN_S, Date.now())]);
-    place.replaceChildren(make("div", {class: "lanes"}, ...lanes, make("span", {class: "scale quiet"}, make("span", {}, "a day ago"), make("span", {}, "now"))),
-      clips.length ? make("ol", {class: "list"}, ...clips.map(clip => row(clip, session, begin(clip), change(clip))))
-        : make("p", {class: "quiet"}, "There are no clips. What a camera records is set under Camera."));
-  };
-  draw().catch(fault => tell(fault.message));
+// The last clip of a camera that began before this moment.
+export async function clipBefore(camera, ms) {
+  const [clip] = await listClips({camera, toMs: ms, limit: 1});
+  return clip;
 }
+
+// The first clip of a camera that begins at this moment or later; none of it may contain the moment. Behind a clip that
+// is known, its id says more than a time.
+export async function clipAfter(camera, ms, id) {
+  if (id) {
+    return (await listClips({camera, after: id, limit: 1}))[0];
+  }
+  // `after` begins behind the clip that it names, so the very first one is asked for by itself.
+  const both = await Promise.all([{before: 2}, {after: 1}].map(side => listClips({camera, fromMs: ms, limit: 1, ...side})));
+  return both.flat()[0];
+}
+
+export const keepClip = (clip, keep) => request("PATCH", `v1/clips/${clip.id}`, {keep});
+export const deleteClip = clip => request("DELETE", `v1/clips/${clip.id}`);
+// The same while the page goes away.
+export const deleteAtEnd = clip => fetch(`v1/clips/${clip.id}`, {method: "DELETE", keepalive: true});

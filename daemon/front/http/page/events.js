@@ -1,12 +1,19 @@
-// Motion as a timeline: a lane for each region, and the events as a list, the newest first.
+// Motion: what is known of it, and the list beside the picture, the newest first, with the pictures of its clips.
 
-import {draw, make} from "./api.js";
+import {endMs, listClips, pictureOf, startMs} from "./clips.js";
+import {make} from "./dom.js";
+import {writeLink} from "./link.js";
+import {camera as chosenCamera, state, viewsOf} from "./state.js";
 
 const MOST = 1000;       // events that are remembered, as many as edged keeps
-const SHOWN = 200;       // in the list
-const SPAN_S = 600;      // of the lanes
+const SHOWN = 60;        // in the list
+const CLIPS = 200;       // among which those of the list are looked for
+
+let clips = [];
+let drawn = "";          // what the list shows, as text
 
 const clock = time => new Date(time).toLocaleTimeString();
+const day = time => new Date(time).toDateString() === new Date().toDateString() ? "" : `${new Date(time).toLocaleDateString()} `;
 
 // Adds what the server tells of an event (edged(8)) to `events`, whose first is the newest. Whether that is news: each
 // connection begins with what is under way.
@@ -36,36 +43,35 @@ export function endEvents(events, status) {
   }
 }
 
-// A lane of the last `spanS` seconds. Each bar is {startedMs, endedMs, onclick}; `endedMs` is null while it goes on.
-export function lane(bars, spanS, nowMs) {
-  const svg = draw("svg", {class: "lane", viewBox: `0 0 ${spanS} 1`, preserveAspectRatio: "none", "aria-hidden": "true"});
-  for (const {startedMs, endedMs, onclick} of bars) {
-    const bar = draw("rect", {class: `${endedMs ? "" : "moving"} ${onclick ? "button" : ""}`, height: 1,
-      x: spanS - (nowMs - startedMs) / 1000, width: Math.max(spanS / 200, ((endedMs ?? nowMs) - startedMs) / 1000)});
-    bar.onclick = onclick ?? null;
-    svg.append(bar);
-  }
-  return svg;
+// Asks for the clips that show the events.
+export async function renewClips() {
+  clips = await listClips({limit: CLIPS});
 }
 
-function sentence({camera, region, startedMs, endedMs, peak}) {
+function item({camera, region, startedMs, endedMs, peak}, isOne) {
+  const clip = clips.find(each => each.camera === camera && startMs(each) <= startedMs && startedMs < endMs(each));
+  const view = clip?.view ?? viewsOf(camera)[0]?.split("/")[1];
   const lasted = endedMs ? `${((endedMs - startedMs) / 1000).toFixed(1)} s` : "moves now";
-  return `${clock(startedMs)}  ${camera} / ${region}: ${lasted}, at most ${(100 * peak).toFixed(1)} % of it`;
+  const words = [make("b", {}, `${day(startedMs)}${clock(startedMs)}`), make("span", {}, isOne ? region : `${camera} / ${region}`),
+    make("span", {class: endedMs ? "quiet" : "moves"}, `${lasted} · ${(100 * peak).toFixed(1)} %`)];
+  const picture = clip?.picture ? make("img", {src: pictureOf(clip), alt: "", loading: "lazy"}) : make("span", {class: "none"}, clip ? "" : "not recorded");
+  return make("li", {}, clip && view ? make("a", {href: writeLink({path: `${camera}/${view}`, atMs: startedMs - 2000})}, picture, make("span", {}, ...words))
+    : make("span", {class: "row"}, picture, make("span", {}, ...words)));
 }
 
-// Fills the panel; called again each second.
-export function showEvents(tab, {events, status}) {
-  const nowMs = Date.now();
-  const regions = status.cameras.flatMap(camera => (camera.regions ?? []).map(region => ({...region, path: `${camera.name}/${region.name}`})));
-  if (!regions.length && !events.length) {
-    tab.replaceChildren(make("p", {class: "quiet"}, "No camera has a region. Draw one under Regions: motion in it is an event."));
+// Fills the list; called again each second.
+export function showEvents(place, {events, status}) {
+  const isOne = !state.isWall, name = chosenCamera();
+  const shown = events.filter(event => !isOne || event.camera === name).slice(0, SHOWN);
+  const text = JSON.stringify([isOne, name, shown, clips.map(clip => [clip.id, clip.picture, clip.open])]);
+  if (text === drawn) {
     return;
   }
-  const lanes = make("div", {class: "lanes"}, ...regions.flatMap(({path, moving}) => [
-    make("span", {}, path.replace("/", " / "), make("small", {}, moving ? " moves" : "")),
-    lane(events.filter(event => `${event.camera}/${event.region}` === path), SPAN_S, nowMs)]),
-  make("span", {class: "scale quiet"}, make("span", {}, `${SPAN_S / 60} minutes ago`), make("span", {}, "now")));
-  tab.replaceChildren(make("h2", {}, "Motion"), lanes, events.length
-    ? make("ol", {class: "list"}, ...events.slice(0, SHOWN).map(event => make("li", {}, sentence(event))))
-    : make("p", {class: "quiet"}, "Nothing has moved since edged was started."));
+  drawn = text;
+  const hasRegions = status?.cameras.some(each => (!isOne || each.name === name) && each.regions?.length);
+  const focused = place.querySelector("a:focus")?.getAttribute("href");
+  place.replaceChildren(make("h2", {}, "Events"), shown.length ? make("ol", {class: "list"}, ...shown.map(event => item(event, isOne)))
+    : make("p", {class: "quiet"}, hasRegions ? "Nothing has moved since edged was started."
+      : `No region is drawn${isOne ? ` for ${name}` : ""}. Motion in one is an event${state.session.can_change ? "; draw it in Settings, Regions" : ""}.`));
+  [...place.querySelectorAll("a")].find(each => each.getAttribute("href") === focused)?.focus();
 }

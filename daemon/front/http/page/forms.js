@@ -1,12 +1,13 @@
 // Forms made from the server's schema: a field for each setting that may be changed from here. A
 // change is in force at once, and each field says before what a change costs.
 
-import {get, make, patch} from "./api.js";
+import {changes, dig} from "./changes.js";
+import {make} from "./dom.js";
+import {state} from "./state.js";
 
 // What a change costs, as a word beside the field and as a sentence.
 const COSTS = {frame: ["live", "no frame is lost"], view: ["restarts the view", "viewers of this view connect again"],
   camera: ["reopens the camera", "the camera is opened anew"], front: ["edged listens anew", "connections are made again"]};
-const EVERY_MS = 80; // a slider that is dragged sends no more often
 
 // The part of the schema that describes a path of keys and names.
 export function find(schema, path) {
@@ -16,118 +17,6 @@ export function find(schema, path) {
     node = node?.$ref ? schema.$defs[node.$ref.split("/").pop()] : node;
   }
   return node;
-}
-
-// {a: {b: value}} for ["a", "b"].
-export function nest(path, value) {
-  return path.reduceRight((inner, key) => ({[key]: inner}), value);
-}
-
-export function dig(object, path) {
-  return path.reduce((inner, key) => inner?.[key], object);
-}
-
-function put(object, path, value) {
-  path.slice(0, -1).reduce((inner, key) => (inner[key] ??= {}), object)[path.at(-1)] = value;
-}
-
-export const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
-
-// A copy without what is at a path.
-function without(object, path) {
-  const rest = structuredClone(object);
-  delete dig(rest, path.slice(0, -1))?.[path.at(-1)];
-  return rest;
-}
-
-// The changes made on this page: sent one after the other, undone in reverse order, kept on request. Each of `done` is
-// {path, value, inverse, atMs, isUndone}; the server says what takes it back, and `isUndone` that this is under way.
-export class Changes {
-  constructor() {
-    Object.assign(this, {config: null, tell: null, say: null, done: [], waiting: new Map(), sending: false, count: 0});
-  }
-
-  set(path, value) {
-    this.waiting.set(path.join("."), {path, value});
-    this.send();
-  }
-
-  // Takes back the last change, or the one of `path`.
-  undo(path) {
-    const change = this.done.findLast(each => !each.isUndone && (!path || isSame(each.path, path)));
-    if (change) {
-      change.isUndone = true;
-      this.waiting.set(change, {path: change.path, undone: change});
-      this.send();
-    }
-  }
-
-  async send() {
-    if (this.sending || !this.waiting.size) {
-      return;
-    }
-    this.sending = true;
-    this.count++;
-    const [name, {path, value, undone}] = this.waiting.entries().next().value, key = path.join(".");
-    this.waiting.delete(name);
-    try {
-      const said = await patch(undone ? undone.inverse : nest(path, value));
-      if (undone) {
-        this.done = this.done.filter(each => each !== undone);
-      } else {
-        this.note({path, value, inverse: said.inverse, atMs: performance.now()});
-      }
-      await this.adopt(path);
-      this.tell({key, undone: Boolean(undone), warnings: said.warnings});
-    } catch (fault) {
-      if (undone) {
-        undone.isUndone = false;
-      }
-      this.tell({key, fault: fault.message});
-    }
-    await new Promise(resolve => setTimeout(resolve, EVERY_MS));
-    this.sending = false;
-    this.send();
-  }
-
-  // A slider that is dragged makes one change, which goes back to where it was at first.
-  note(change) {
-    const last = this.done.at(-1), {path, value, atMs} = change;
-    const goesOn = last && isSame(last.path, path) && value !== null && atMs - last.atMs < 2000;
-    this.done.push(goesOn ? {...this.done.pop(), value, atMs} : change);
-  }
-
-  // The settings as edged has them now. What others have set meanwhile is left for a form that is built anew.
-  async adopt(path) {
-    const object = path.slice(0, 4), now = await get("v1/config");
-    if (isSame(without(now, object), without(this.config, object))) {
-      Object.assign(this.config, now);
-    } else {
-      put(this.config, object, dig(now, object));
-    }
-  }
-
-  // All changes in one patch, in their order: null for something takes the place of what was set in it. Whether they
-  // are on the disk; else it is still being written.
-  async keep() {
-    while (this.sending || this.waiting.size) {
-      await new Promise(resolve => setTimeout(resolve, EVERY_MS));
-    }
-    const kept = {};
-    for (const {path, value} of this.done) {
-      put(kept, path, structuredClone(value));
-    }
-    this.sending = true;
-    const said = await patch(kept, {keep: true}).finally(() => {
-      this.sending = false;
-      this.send();
-    });
-    if (said.kept === false) {
-      throw new Error(said.warnings.join("; "));
-    }
-    this.done = [];
-    return said.kept === true;
-  }
 }
 
 // "bitrate_kbps" as a person says it, its unit beside it: ["Bitrate", "kbit/s"].
@@ -214,7 +103,7 @@ function isUsed(field, values) {
 const isPair = field => field.type === "array" && field.maxItems === 2 && field.items?.type === "integer";
 
 // A line of the form: the key's name, what a change costs, its control, and its explanation.
-function line(path, field, value, changes, may) {
+function line(path, field, value, may) {
   const id = `field-${path.join("-")}`;
   const [name, unit] = title(path.at(-1), field["x-unit"]);
   const made = control(field, value, next => changes.set(path, next));
@@ -233,7 +122,7 @@ function line(path, field, value, changes, may) {
 
 // Fields of the object at `path`, and beneath them those of the groups in it. `may`: the person may
 // change something. What the network may not change is shown at the end.
-export function form(schema, changes, path, may) {
+function form(schema, path, may) {
   const values = dig(changes.config, path) ?? {};
   const fixed = make("details", {}, make("summary", {class: "quiet"}, "Set in edged.conf alone"));
   const all = make("div"), groups = make("div");
@@ -241,16 +130,46 @@ export function form(schema, changes, path, may) {
   for (const [name, field] of Object.entries(find(schema, path)?.properties ?? {})) {
     const here = [...path, name];
     if (field.type === "object" && field.properties) {
-      groups.append(make("h3", {}, title(name)[0]), form(schema, changes, here, may));
+      groups.append(make("h3", {}, title(name)[0]), form(schema, here, may));
     } else if (field.type === "object" || (field.type === "array" && !isPair(field)) || !isUsed(field, values)) {
       continue;
     } else if (name === "armed") {
-      continue;   // its switch is below the picture
+      continue;   // its switch is in Live, below the picture
     } else if (field["x-remote"]) {
-      all.append(line(here, field, values[name] ?? field.default, changes, may));
+      all.append(line(here, field, values[name] ?? field.default, may));
     } else if (values[name] !== undefined && values[name] !== "") {
       fixed.append(make("p", {class: "field fixed"}, make("span", {}, name), make("span", {}, JSON.stringify(values[name]))));
     }
   }
   return make("div", {}, all, groups, fixed.children.length > 1 ? fixed : null);
+}
+
+// Says at a field why its value was refused, which stays there to be mended.
+function answer(place, key, fault) {
+  const field = place.querySelector(`[data-key="${key}"]`), id = `refused-${key}`;
+  const inputs = field?.querySelectorAll("input, select") ?? [];
+  field?.querySelector(".fault")?.remove();
+  inputs.forEach(input => input.toggleAttribute("aria-invalid", Boolean(fault)));
+  if (field && fault) {
+    field.append(make("small", {class: "fault", id}, fault));
+  }
+}
+
+// A form that is built again after a change that gives or takes other fields their meaning.
+export function settings(path) {
+  const place = make("div");
+  const build = () => {
+    const focused = document.activeElement?.id;
+    place.replaceChildren(form(state.schema, path, state.session.can_change));
+    if (focused) {
+      document.getElementById(focused)?.focus();
+    }
+  };
+  const changed = ({key, undone, fault}) => {
+    answer(place, key, fault);
+    if (undone || (!fault && find(state.schema, key.split("."))?.enum)) {
+      build();
+    }
+  };
+  return {place, build, changed};
 }

@@ -3,7 +3,7 @@
 // Corners are shares of the picture's width and height. A click adds a corner, a drag moves one;
 // with the keyboard arrows move the corner that has the focus, + adds one after it and Delete takes it away.
 
-import {draw} from "./api.js";
+import {draw} from "./dom.js";
 
 const STEP = 0.01;
 

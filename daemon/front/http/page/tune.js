@@ -1,6 +1,7 @@
 // The search for the fastest blocks of the camera's kernels: its progress, and what each kernel gained.
 
-import {ask, get, make, send} from "./api.js";
+import {ask, get, send} from "./api.js";
+import {make} from "./dom.js";
 import {camera, cameraStatus, state, view} from "./state.js";
 
 const block = ({block: [x, y], rows}) => x ? `${x} × ${y}${rows ? ` × ${rows}` : ""}` : "–";

@@ -1,0 +1,36 @@
+// Elements of the page.
+
+export const $ = id => document.getElementById(id);
+
+// Makes an element: make("p", {class: "quiet", onclick: f}, "text", child …).
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) {
+      element.addEventListener(name.slice(2), value);
+    } else if (value !== false && value !== undefined && value !== null) {
+      element.setAttribute(name, value === true ? "" : value);
+    }
+  }
+  element.append(...children.filter(child => child !== null && child !== undefined));
+  return element;
+}
+
+// Makes an element of a drawing.
+export function draw(tag, attributes = {}) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
+  return element;
+}
+
+// For those who hear the page instead of seeing it.
+export function say(sentence) {
+  $("said").textContent = sentence;
+}
+
+// Says at the top of the page what is wrong; "": nothing is.
+export function complain(sentence) {
+  if ($("fault").textContent !== sentence) {
+    $("fault").textContent = sentence;
+  }
+}

@@ -1,0 +1,265 @@
+// What was recorded of the chosen camera, played over its live picture from clip to clip; gaps in between are named.
+
+import {clipAfter, clipAt, clipBefore, endMs, pictureOf, startMs, videoOf} from "./clips.js";
+import {$, make} from "./dom.js";
+import {go, writeLink} from "./link.js";
+import {camera, state} from "./state.js";
+
+const REST_MS = 80;        // a pointer that rests for so long is shown the very moment
+const GAP_MS = 1500;       // a gap's name is shown for so long
+const JOIN_MS = 1000;      // what is nearer than this is no gap
+const SPEEDS = [0.5, 1, 2, 4, 8];
+
+let video = null;          // an element, or null while the picture is live
+let clip = null;           // the one in it
+let seen = [];             // clips that were looked for, to find them again at once
+let turn = 0;              // an answer to what was asked in an earlier turn is dropped
+let rest = 0;              // a timer
+let moved = () => {};      // called with the time that is shown
+
+const clock = ms => new Date(ms).toLocaleTimeString();
+const has = (each, ms) => startMs(each) <= ms && ms < endMs(each);
+
+// "4 minutes", of milliseconds.
+function span(ms) {
+  const [count, word] = ms < 90e3 ? [ms / 1e3, "second"] : ms < 90 * 60e3 ? [ms / 60e3, "minute"] : ms < 36 * 3600e3 ? [ms / 3600e3, "hour"]
+    : [ms / 86400e3, "day"];
+  return `${Math.round(count)} ${word}${Math.round(count) === 1 ? "" : "s"}`;
+}
+
+async function find(name, ms) {
+  const known = seen.find(each => each.camera === name && !each.open && has(each, ms));
+  if (known) {
+    return known;
+  }
+  const found = await clipAt(name, ms);
+  if (found) {
+    seen = [found, ...seen.filter(each => each.id !== found.id)].slice(0, 200);
+  }
+  return found;
+}
+
+// The time in the picture, to a millisecond; null: it is live.
+export const shownMs = () => video && clip && !Number.isNaN(video.duration) ? Math.round(startMs(clip) + 1000 * video.currentTime) : state.at;
+
+function tell(sentence, isFault = false) {
+  $("gap").textContent = sentence;
+  $("gap").classList.toggle("fault", isFault);
+}
+
+// Loading
+// ---------------------------------------------------------------------
+
+function open() {
+  if (video) {
+    return;
+  }
+  document.body.classList.add("playing");
+  video = make("video", {playsinline: true, preload: "auto", "aria-label": `Recording of ${camera()}`,
+    ontimeupdate: showTime, onended: () => goOn(), onplay: showState, onpause: showState,
+    onseeked: () => { $("still").hidden = true; showTime(); },
+    onerror: () => clip && tell("This browser cannot play this clip; save it, and open it in a player.", true)});
+  video.muted = true;
+  $("film").replaceChildren(video);
+  $("player").hidden = false;
+}
+
+// Puts a clip's moment into the picture.
+function load(next, ms) {
+  open();
+  const seconds = Math.max(0, (ms - startMs(next)) / 1000);
+  const seek = () => {
+    const to = Math.min(seconds, Math.max(0, video.duration - 0.05));
+    video.currentTime = to;
+  };
+  if (clip?.id !== next.id || !video.src) {
+    clip = next;
+    showStill(next);
+    video.src = videoOf(next);
+    video.addEventListener("loadedmetadata", seek, {once: true});
+  } else if (video.readyState >= 1) {
+    seek();
+  }
+  video.playbackRate = Number($("speed").value);
+  Object.assign($("save"), {href: videoOf(next), download: `${next.camera}-${next.start.replaceAll(":", "-")}.mp4`});
+}
+
+function showStill(of) {
+  $("still").hidden = !of.picture;
+  if (of.picture && !$("still").src.endsWith(pictureOf(of))) {
+    $("still").src = pictureOf(of);
+  }
+}
+
+function showTime() {
+  const ms = shownMs();
+  if (ms !== null) {
+    $("place").className = "place";
+    $("place").textContent = `${state.chosen} · ${new Date(ms).toLocaleString()}`;
+    $("age").textContent = "";
+    moved(ms);
+  }
+}
+
+function showState() {
+  const isPaused = video?.paused ?? true;
+  $("play").textContent = isPaused ? "Play" : "Pause";
+  if (isPaused && clip && !video?.ended) {
+    noteTime(shownMs());
+  }
+}
+
+// The address leads to what is shown.
+function noteTime(ms) {
+  state.at = ms;
+  history.replaceState(null, "", writeLink({path: state.chosen, atMs: ms}));
+}
+
+// Playing
+// ---------------------------------------------------------------------
+
+// Plays from a moment on; where nothing was recorded, from the next clip on.
+export async function playFrom(ms) {
+  const name = camera(), mine = ++turn;
+  clearTimeout(rest);
+  open();
+  tell("");
+  try {
+    const found = await find(name, ms);
+    if (mine !== turn) {
+      return;
+    }
+    if (found) {
+      load(found, ms);
+      await video.play();
+    } else {
+      await jump(name, ms, mine);
+    }
+  } catch (fault) {
+    if (mine === turn && fault.name !== "AbortError") {
+      tell(fault.message, true);
+    }
+  }
+}
+
+// Names the gap that begins at `ms`, and goes on behind it.
+async function jump(name, ms, mine, id) {
+  const next = await clipAfter(name, ms, id);
+  if (mine !== turn) {
+    return;
+  }
+  if (!next) {
+    const last = await clipBefore(name, ms);
+    tell(last ? `Nothing is recorded after ${clock(endMs(last))}.` : `Nothing is recorded of ${name}.`);
+    return;
+  }
+  const gapMs = startMs(next) - ms;
+  if (gapMs > JOIN_MS) {
+    tell(`Nothing is recorded from ${clock(ms)} to ${clock(startMs(next))}: ${span(gapMs)}`);
+    setTimeout(() => mine === turn && tell(""), GAP_MS);
+  }
+  noteTime(startMs(next));
+  load(next, startMs(next));
+  await video.play();
+}
+
+// At the end of a clip.
+async function goOn() {
+  if (clip.open) {
+    go({path: state.chosen});   // it has caught up
+    return;
+  }
+  const mine = ++turn;
+  try {
+    await jump(camera(), endMs(clip), mine, clip.id);
+  } catch (fault) {
+    tell(fault.message, true);
+  }
+}
+
+// Shows the moment under the pointer: its clip's picture at once, the moment itself where the pointer rests.
+export function scrub(ms) {
+  const name = camera(), mine = ++turn;
+  open();
+  video.pause();
+  clearTimeout(rest);
+  const known = seen.find(each => each.camera === name && has(each, ms));
+  if (known && known.id !== clip?.id) {
+    showStill(known);
+  }
+  rest = setTimeout(async () => {
+    try {
+      const found = await find(name, ms);
+      if (mine === turn) {
+        tell(found ? "" : "Nothing is recorded here.");
+        $("place").textContent = `${state.chosen} · ${new Date(ms).toLocaleString()}`;
+        if (found) {
+          load(found, ms);
+        }
+      }
+    } catch (fault) {
+      tell(fault.message, true);
+    }
+  }, REST_MS);
+}
+
+// Plays the last clip that began before this moment, or the next one.
+async function step(isNext) {
+  const name = camera(), ms = clip ? startMs(clip) : shownMs() ?? Date.now();
+  try {
+    const found = await (isNext ? clipAfter(name, ms + 1, clip?.id) : clipBefore(name, ms - 1));
+    if (found) {
+      noteTime(startMs(found));
+      playFrom(startMs(found));
+    } else if (isNext) {
+      go({path: state.chosen});
+    } else {
+      tell("This is the oldest clip.");
+    }
+  } catch (fault) {
+    tell(fault.message, true);
+  }
+}
+
+// Back to live.
+export function stop() {
+  turn++;
+  clearTimeout(rest);
+  if (video) {
+    clip = null;
+    video.removeAttribute("src");
+    video.load();
+    video = null;
+    $("film").replaceChildren();
+    tell("");
+    $("still").hidden = $("player").hidden = true;
+    document.body.classList.remove("playing");
+    moved(null);
+  }
+}
+
+function toggle() {
+  if (video?.paused) {
+    video.play().catch(() => {});
+  } else {
+    video?.pause();
+  }
+}
+
+// `tellTime` is called with the time in the picture whenever it changes; null: it is live again.
+export function beginPlayer(tellTime) {
+  moved = tellTime;
+  $("speed").append(...SPEEDS.map(speed => make("option", {value: speed, selected: speed === 1}, `${speed}×`)));
+  $("speed").onchange = () => video && (video.playbackRate = Number($("speed").value));
+  $("play").onclick = toggle;
+  $("last").onclick = () => step(false);
+  $("next").onclick = () => step(true);
+  $("back").onclick = () => go({path: state.chosen});
+  addEventListener("keydown", event => {
+    const does = {ArrowLeft: () => step(false), ArrowRight: () => step(true), " ": toggle, Escape: () => go({path: state.chosen})}[event.key];
+    if (video && does && state.place === "live" && !event.target.closest?.("button, select, input, a, [role=slider]")) {
+      does();
+      event.preventDefault();
+    }
+  });
+}

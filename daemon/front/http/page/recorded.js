@@ -1,0 +1,252 @@
+// Recorded: the clips as cards by day, without end; filters; what the disk has room for.
+
+import {causeOf, deleteAtEnd, deleteClip, endMs, keepClip, lengthOf, listClips, pathOf, pictureOf, startMs, videoOf} from "./clips.js";
+import {make, say} from "./dom.js";
+import {writeLink} from "./link.js";
+import {cameras, paths, state} from "./state.js";
+
+const PAGE = 60;           // cards that are asked for at once
+const UNDO_MS = 10000;     // a clip is deleted so long after the button
+
+const going = new Map();   // clips that are to be deleted: {clip, timer} by id
+const filter = {camera: "", region: "", day: ""};
+let parts = null;          // the elements that are filled
+let oldest = null;         // id of the last clip that came; null: none did
+let isEnd = false, isAsking = false;
+let asked = 0;             // how often the list began anew: answers to an older one are dropped
+
+const dayName = ms => new Date(ms).toLocaleDateString(undefined, {weekday: "long", year: "numeric", month: "long", day: "numeric"});
+const reach = days => days >= 2 ? `${days.toFixed(0)} days` : days >= 1 / 24 ? `${(24 * days).toFixed(0)} hours` : `${(1440 * days).toFixed(0)} minutes`;
+const bytes = count => count >= 1e9 ? `${(count / 1e9).toFixed(1)} GB` : `${(count / 1e6).toFixed(0)} MB`;
+
+// A clip
+// ---------------------------------------------------------------------
+
+function card(clip) {
+  const {can_change: may, role} = state.session;
+  const time = new Date(startMs(clip)).toLocaleTimeString(), seconds = (endMs(clip) - startMs(clip)) / 1000;
+  const isShown = paths().includes(pathOf(clip));
+  const fault = make("p", {class: "fault", role: "status"});
+  const keep = make("button", {type: "button", "aria-pressed": String(clip.keep), disabled: !may, title: "Never delete it to make room",
+    onclick: async () => {
+      try {
+        Object.assign(clip, await keepClip(clip, !clip.keep));
+        made.replaceWith(card(clip));
+      } catch (wrong) {
+        fault.textContent = wrong.message;
+      }
+    }}, clip.keep ? "Kept" : "Keep");
+  const made = make("article", {class: "card", "data-id": clip.id, "aria-label": `${clip.camera}, ${time}`},
+    make("a", {class: "play", href: isShown ? writeLink({path: pathOf(clip), atMs: startMs(clip)}) : videoOf(clip),
+      "aria-label": `Play ${clip.camera}, ${dayName(startMs(clip))}, ${time}, ${lengthOf(seconds)}`},
+    clip.picture ? make("img", {src: pictureOf(clip), alt: "", loading: "lazy"}) : make("span", {class: "none"}, "no picture"),
+    make("span", {class: "length"}, clip.open ? "recording" : lengthOf(seconds))),
+    make("p", {class: "what"}, make("b", {}, time), make("span", {}, clip.camera), make("span", {class: "quiet"}, causeOf(clip))),
+    make("div", {class: "row"}, keep,
+      make("a", {class: "button", href: videoOf(clip), download: `${clip.camera}-${clip.start.replaceAll(":", "-")}.mp4`}, "Save"),
+      may && make("button", {type: "button", disabled: clip.keep && role !== "admin",
+        title: clip.keep && role !== "admin" ? "An administrator deletes what is kept" : "", onclick: () => remove(made, clip)}, "Delete")), fault);
+  return made;
+}
+
+// Its place says so for a while, with a way back.
+function remove(made, clip) {
+  const back = () => {
+    clearTimeout(going.get(clip.id)?.timer);
+    going.delete(clip.id);
+    const again = card(clip);
+    gone.replaceWith(again);
+    return again;
+  };
+  const undo = make("button", {type: "button", class: "main", onclick: () => back().querySelector("a").focus()}, "Undo");
+  const gone = make("article", {class: "card gone", "data-id": clip.id}, make("p", {role: "status"}, "Deleted."), undo);
+  made.replaceWith(gone);
+  undo.focus();
+  going.set(clip.id, {clip, timer: setTimeout(async () => {
+    going.delete(clip.id);
+    try {
+      await deleteClip(clip);
+      const day = gone.closest(".day");
+      gone.remove();
+      if (day && !day.querySelector(".card")) {
+        day.remove();
+      }
+    } catch (wrong) {
+      back().querySelector(".fault").textContent = wrong.message;
+    }
+  }, UNDO_MS)});
+}
+
+// The list
+// ---------------------------------------------------------------------
+
+function dayOf(clip, isNewest) {
+  const name = dayName(startMs(clip));
+  let day = [...parts.days.children].find(each => each.dataset.day === name);
+  if (!day) {
+    day = make("section", {class: "day", "data-day": name, "aria-label": name}, make("h2", {}, name), make("div", {class: "cards"}));
+    parts.days[isNewest ? "prepend" : "append"](day);
+  }
+  return day.querySelector(".cards");
+}
+
+const matches = clip => !filter.region || clip.regions.includes(filter.region);
+
+function query() {
+  const until = filter.day && new Date(`${filter.day}T00:00:00`);
+  if (until) {
+    until.setDate(until.getDate() + 1);
+  }
+  return {camera: filter.camera, region: filter.region, toMs: until ? until.getTime() : undefined};
+}
+
+// The next page, until the end of the screen is filled.
+async function more() {
+  if (isAsking || isEnd || !parts || state.place !== "recorded") {
+    return;
+  }
+  isAsking = true;
+  const mine = asked;
+  try {
+    const clips = await listClips({...query(), limit: PAGE, before: oldest ?? undefined});
+    if (mine === asked) {
+      isEnd = clips.length < PAGE;
+      oldest = clips.at(-1)?.id ?? oldest;
+      clips.filter(matches).forEach(clip => dayOf(clip, false).append(card(clip)));
+      tell("");
+    }
+  } catch (wrong) {
+    isEnd = true;
+    tell(wrong.message);
+  }
+  isAsking = false;
+  parts.end.textContent = !isEnd ? "" : parts.days.children.length ? "No older clips." :
+    filter.camera || filter.region || filter.day ? "No clip fits these filters." : "There are no clips. What a camera records is set under Settings, Camera.";
+  if (!isEnd && parts.end.getBoundingClientRect().top < innerHeight + 600) {
+    more();
+  }
+}
+
+function tell(sentence) {
+  parts.fault.textContent = sentence;
+}
+
+// The list from the newest clip on.
+function begin() {
+  asked++;
+  [oldest, isEnd, isAsking] = [null, false, false];
+  parts.days.replaceChildren();
+  more();
+}
+
+// What came since the list was asked for, in front of it.
+async function renew() {
+  const newest = Math.max(0, ...[...parts.days.querySelectorAll(".card")].map(each => Number(each.dataset.id)));
+  const clips = (await listClips({...query(), limit: PAGE})).filter(matches);
+  for (const clip of clips.reverse()) {
+    const there = parts.days.querySelector(`.card[data-id="${clip.id}"]`);
+    if (there && there.matches(":has(.length)") && !there.contains(document.activeElement)) {
+      there.replaceWith(card(clip));
+    } else if (!there && clip.id > newest) {
+      dayOf(clip, true).prepend(card(clip));
+    }
+  }
+}
+
+// From card to card by the arrows.
+function walk(event) {
+  const step = {ArrowRight: 1, ArrowLeft: -1, ArrowDown: "down", ArrowUp: "up"}[event.key];
+  const all = [...parts.days.querySelectorAll(".play")], at = all.findIndex(each => each.closest(".card").contains(document.activeElement));
+  if (state.place !== "recorded" || !step || !all.length || event.target.matches("select, input")) {
+    return;
+  }
+  const columns = Math.max(1, all.findIndex(each => each.getBoundingClientRect().top > all[0].getBoundingClientRect().top));
+  const by = step === "down" ? columns : step === "up" ? -columns : step;
+  const next = all[at < 0 ? 0 : Math.min(all.length - 1, Math.max(0, at + by))];
+  next?.focus();
+  next?.scrollIntoView({block: "nearest"});
+  event.preventDefault();
+}
+
+// The head
+// ---------------------------------------------------------------------
+
+function options(select, words, chosen, all) {
+  select.replaceChildren(make("option", {value: ""}, all), ...words.map(word => make("option", {value: word, selected: word === chosen}, word)));
+}
+
+// How many days there are, how full the disk is, what was lost.
+export function showStorage() {
+  const {recorder, storage} = state.status ?? {};
+  if (!parts || !recorder) {
+    return;
+  }
+  const lost = [storage?.lost_clips && `${storage.lost_clips} clips`, recorder.lost_units && `${recorder.lost_units} pictures`].filter(Boolean);
+  const total = storage?.total_bytes;
+  const rows = recorder.state !== "ready" ? {"Recorder": recorder.error || recorder.state} : {
+    "Reaches back": reach(storage.days),
+    "Clips": `${recorder.clips}, ${bytes(recorder.clip_bytes)}`,
+    "Disk": total ? `${Math.round(100 * (1 - storage.free_bytes / total))} % full, ${bytes(storage.free_bytes)} free` : `${bytes(storage.free_bytes)} free`,
+    "Lost": lost.length ? lost.join(", ") : "nothing",
+  };
+  const text = JSON.stringify(rows);
+  if (parts.storage.dataset.text !== text) {
+    parts.storage.dataset.text = text;
+    parts.storage.replaceChildren(...Object.entries(rows).map(([name, value]) =>
+      make("div", {class: name === "Lost" && lost.length ? "wrong" : ""}, make("dt", {}, name), make("dd", {}, value))));
+  }
+}
+
+function build(place, record) {
+  const select = (name, label) => {
+    const made = make("select", {onchange: () => { filter[name] = made.value; begin(); }});
+    return [made, make("label", {}, `${label} `, made)];
+  };
+  const [camera, cameraLabel] = select("camera", "Camera"), [region, regionLabel] = select("region", "Region");
+  const day = make("input", {type: "date", onchange: () => { filter.day = day.value; begin(); }});
+  parts = {camera, region, storage: make("dl", {class: "facts"}), days: make("div"), end: make("p", {class: "quiet end"}),
+    fault: make("p", {class: "fault", role: "status"}), place};
+  const recordButton = make("button", {type: "button", class: "operator main", onclick: async () => {
+    try {
+      tell("");
+      const name = filter.camera || cameras()[0];
+      await record(name);
+      say(`Recording ${name}`);
+      await renew();
+    } catch (wrong) {
+      tell(wrong.message);
+    }
+  }}, "Record now");
+  place.replaceChildren(make("div", {class: "head"}, make("div", {class: "row"}, cameraLabel, regionLabel,
+    make("label", {}, "Until ", day), recordButton), parts.storage), parts.fault, parts.days, parts.end);
+  document.addEventListener("keydown", walk);
+  new IntersectionObserver(([entry]) => entry.isIntersecting && more(), {rootMargin: "600px"}).observe(parts.end);
+}
+
+// Shows the place; `record` begins a clip of a camera.
+export function showRecorded(place, record) {
+  const isNew = !parts;
+  if (isNew) {
+    build(place, record);
+  }
+  options(parts.camera, cameras(), filter.camera, "all");
+  options(parts.region, [...new Set(state.status.cameras.flatMap(each => (each.regions ?? []).map(({name}) => name)))].sort(), filter.region, "all");
+  showStorage();
+  if (isNew || !parts.days.children.length) {
+    begin();
+  } else {
+    renew().catch(wrong => tell(wrong.message));
+  }
+}
+
+// After a clip has begun or ended.
+export function renewRecorded() {
+  if (parts && state.place === "recorded") {
+    renew().catch(wrong => tell(wrong.message));
+  }
+}
+
+addEventListener("pagehide", () => going.forEach(({clip, timer}) => {
+  clearTimeout(timer);
+  deleteAtEnd(clip);
+}));
