@@ -49,9 +49,10 @@ and keeps the requests that it gets. Each quirk is what some camera or server wa
   burst6        as burst3, and six seconds at once after every second burst
   gap           sends nothing for 0.75 s of every 5 s, then what it has captured meanwhile
   stall         the same once, 5 s after its beginning, for 2.5 s
+  late          sends two of five pictures 50 to 120 ms late, and none before those in front of it
   heavy         as burst3, with 900 kB of filler data in each access unit; by TCP alone
 
-The pictures of the last eight are the pattern's (pattern.py), numbered from 0 up to NUMBERED, with a key
+The pictures of the last nine are the pattern's (pattern.py), numbered from 0 up to NUMBERED, with a key
 frame a second.
 """
 
@@ -77,7 +78,8 @@ PICTURE_TYPES, PARAMETER_TYPES = (1, 5), (7, 8)
 PERIODS_S = {"burst03": 1 / 3, "burst1": 1, "burst3": 3, "burst6": 3, "heavy": 3}  # from burst to burst
 GAP_S, GAP_EVERY_S = 0.75, 5
 STALL_AT_S, STALL_S = 5, 2.5
-OF_THE_PATTERN = ("even", "gap", "stall", *PERIODS_S)
+LATE_S = (0, 0.05, 0, 0.12, 0, 0, 0.09, 0, 0.06, 0)  # pictures of "late", one after the other
+OF_THE_PATTERN = ("even", "gap", "late", "stall", *PERIODS_S)
 FILLER = b"\x0c" + bytes([0xFF]) * 900_000 + b"\x80"
 NUMBERED = 60 * FPS
 
@@ -122,6 +124,8 @@ def due_s(quirk, captured_s):
     if quirk == "gap":
         begun_s = captured_s // GAP_EVERY_S * GAP_EVERY_S
         return max(captured_s, begun_s + GAP_S)
+    if quirk == "late":
+        return captured_s + LATE_S[round(captured_s * FPS) % len(LATE_S)]
     if quirk == "stall" and captured_s >= STALL_AT_S:
         return max(captured_s, STALL_AT_S + STALL_S)
     return captured_s

@@ -11,6 +11,7 @@ import subprocess
 import threading
 import time
 
+import numpy as np
 import pytest
 
 import daemon
@@ -21,7 +22,9 @@ import rtp
 import rtsp
 import rtsp_client
 from daemon import PATIENCE_S, wait_for
+from fake_camera import FakeCamera
 from ports import free_port
+from rtsp_camera import starting, watching
 from test_http import write_users
 
 SIZE = {"width": 320, "height": 240}
@@ -109,24 +112,63 @@ def test_mp4_plays_live(server, view, tmp_path):
         assert_part_of(server, http_video.hashes(text.stdout), seen, before)
 
 
+def read_fragments(video, count):
+    """(time, duration) of each picture of live MP4, in seconds, once there are so many."""
+    times, durations, data = [], [], b""
+    while len(durations) < count:
+        data += video.response.read1(65536)
+        times = [int.from_bytes(found, "big") / 90000
+                 for found in re.findall(rb"tfdt\x01\x00\x00\x00(.{8})", data, re.S)]
+        durations = [int.from_bytes(found, "big") / 90000
+                     for found in re.findall(rb"trun.\x00\x07\x01\x00\x00\x00\x01.{4}(.{4})", data, re.S)]
+    return list(zip(times, durations))
+
+
 def live_mp4(edged, fps, fragments):
     """What a camera of so many frames a second sends as (time, duration) of each picture, in seconds, and its URL."""
     port = free_port()
     server = edged([daemon.camera(width=320, height=240, fps=fps, views=["camera"])], settings={"http": {"port": port}})
     server.wait_camera("front", lambda c: c["frames"] > 3 * fps)
     url = f"http://127.0.0.1:{port}" + http_video.of("front", "camera", format="mp4")
-    times, durations, data = [], [], b""
     with http_video.Video(server, http_video.of("front", "camera"), port=port) as awake:
         awake.next(http_video.UNIT, lambda unit: not unit.flags & http_video.SLATE)
         with http_video.Video(server, http_video.of("front", "camera", format="mp4"), port=port) as video:
             assert video.response.getheader("X-Accel-Buffering") == "no"
-            while len(durations) < fragments:
-                data += video.response.read1(65536)
-                times = [int.from_bytes(found, "big") / 90000
-                         for found in re.findall(rb"tfdt\x01\x00\x00\x00(.{8})", data, re.S)]
-                durations = [int.from_bytes(found, "big") / 90000
-                             for found in re.findall(rb"trun.\x00\x07\x01\x00\x00\x00\x01.{4}(.{4})", data, re.S)]
-    return list(zip(times, durations)), url
+            return read_fragments(video, fragments), url
+
+
+def uneven_clip(tmp_path):
+    """A clip whose pictures are 42 and 83 ms apart, one after the other: 24 a second, without each third."""
+    path = tmp_path / "uneven.mp4"
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=320x240:r=24:d=40", "-vf",
+                    r"select=not(eq(mod(n\,3)\,2))", "-vsync", "vfr", "-c:v", "libx264", "-preset", "ultrafast", "-bf", "0",
+                    path], check=True)
+    return daemon.camera(source="file", path=path)
+
+
+@pytest.mark.parametrize("kind, distances_s", [("uneven", (1 / 24, 2 / 24)), ("late", (1 / 25,))])
+def test_live_mp4_of_an_uneven_camera_is_one_buffered_range(edged, tmp_path, kind, distances_s):
+    """It has a picture for each frame, at the time that the clip says or the clock of a camera in the network, some of
+    whose pictures come late; and each begins before the one in front of it is over."""
+    with contextlib.ExitStack() as stack:
+        camera = uneven_clip(tmp_path) if kind == "uneven" else watching(
+            stack.enter_context(starting(FakeCamera))(kind).url, transport="tcp")
+        server = edged([{**camera, "views": [{"name": "plain", "view": "camera", "keyframe_s": 0.2}]}])
+        server.wait_camera("front", lambda c: c["frames"] > 75)
+        records = stack.enter_context(http_video.Video(server, http_video.of("front", "plain")))
+        records.next(http_video.UNIT, lambda unit: not unit.flags & http_video.SLATE)
+        for _ in range(4):
+            before = server.dropped()
+            with http_video.Video(server, http_video.of("front", "plain", format="mp4")) as video:
+                pictures = read_fragments(video, 40)
+            apart = [b - a for (a, _), (b, _) in zip(pictures, pictures[1:])]
+            dropped = server.dropped() - before
+            assert all(distance <= duration for distance, (_, duration) in zip(apart, pictures)), pictures
+            missing = round((pictures[-1][0] - pictures[0][0]) / np.mean(distances_s)) - len(apart)
+            assert abs(missing) <= 1 + dropped, apart
+            # The second picture may be shown a little early: its distances are none of the camera's.
+            others = [s for s in apart[2:] if min(abs(s - distance) for distance in distances_s) > 0.002]
+            assert len(others) <= dropped, apart
 
 
 @pytest.mark.parametrize("fps", [1, 10])

@@ -275,13 +275,25 @@ static uint32_t duration(const struct video_reply *reply, const struct video_vie
     return (uint32_t)CLAMP(MAX(reply->longest, period(view)), DURATION_LEAST, DURATION_MOST);
 }
 
-// FFmpeg takes the first picture's duration for the stream's rate, so it is the camera's.
+// FFmpeg takes the first picture's duration for the stream's rate, so it is the camera's. Where the
+// pictures of a camera are not evenly apart, the next one may come later than that: follow().
 static uint32_t first_duration(const struct video_reply *reply, const struct video_view *view,
                                const struct unit *unit)
 {
     uint32_t first = unit->slate ? 0 : period(view);
 
     return first ? first : duration(reply, view);
+}
+
+// When a picture is shown that was captured `ticks` after the first one. The second one follows the
+// first without a hole, even if it came a little late: browsers may drop all from a hole up to the
+// next key frame.
+static uint64_t follow(const struct mp4_sample *last, int64_t ticks)
+{
+    bool is_second = last->time == 0 && ticks <= DURATION_LEAST;
+    uint64_t time = (uint64_t)MAX(ticks, (int64_t)last->time + 1);
+
+    return is_second ? MIN(time, last->duration) : time;
 }
 
 static void put_fragment(struct video_reply *reply, const struct video_view *view,
@@ -298,7 +310,7 @@ static void put_fragment(struct video_reply *reply, const struct video_view *vie
     } else {
         int64_t ticks = (unit->captured_ns - reply->begin_ns) * (MP4_CLOCK_HZ / 10000) / 100000;
 
-        sample.time = (uint64_t)MAX(ticks, (int64_t)reply->last.time + 1);
+        sample.time = follow(&reply->last, ticks);
         reply->longest = MAX(sample.time - reply->last.time, reply->longest - reply->longest / 64);
         sample.duration = duration(reply, view);
     }
