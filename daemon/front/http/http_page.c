@@ -32,6 +32,7 @@
     X(settings_js, "settings.js", "text/javascript; charset=utf-8")                                \
     X(shapes_js, "shapes.js", "text/javascript; charset=utf-8")                                    \
     X(state_js, "state.js", "text/javascript; charset=utf-8")                                      \
+    X(timeline_js, "timeline.js", "text/javascript; charset=utf-8")                                \
     X(tune_js, "tune.js", "text/javascript; charset=utf-8")                                        \
     X(video_js, "video.js", "text/javascript; charset=utf-8")                                      \
     X(webcodecs_js, "webcodecs.js", "text/javascript; charset=utf-8")

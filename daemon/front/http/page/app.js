@@ -7,10 +7,11 @@ import {isSame} from "./changes.js";
 import {goInstead, readLink} from "./link.js";
 import {beginLive, buildWall, showAges, showArmed, showLive, showSize} from "./live.js";
 import {logIn} from "./login.js";
-import {beginPlayer, playFrom, stop} from "./player.js";
+import {beginPlayer, playFrom, shownMs, stop} from "./player.js";
 import {renewRecorded, showRecorded, showStorage} from "./recorded.js";
 import {buildTabs, changeCount, isChanging, isDrawing, rebuildTab, showTab, tickTab} from "./settings.js";
 import {camera, cameras, mountStatus, paths, state, statusOf, view} from "./state.js";
+import {beginTimeline, moveTimeline, renewTimeline} from "./timeline.js";
 import {Live} from "./video.js";
 
 export {state};
@@ -82,6 +83,7 @@ function route(isAgain = false) {
     playFrom(state.at);
   }
   showLive();
+  moveTimeline(shownMs());
   showEvents($("events"), state);
   if (state.place === "recorded") {
     showRecorded($("clips"), record);
@@ -100,6 +102,7 @@ async function record(name) {
 function clipsChanged(afterMs) {
   setTimeout(() => {
     renewRecorded();
+    renewTimeline();
     renewClips().then(() => showEvents($("events"), state), () => {});   // without a recorder there are none
   }, afterMs);
 }
@@ -150,6 +153,7 @@ async function tick() {
       compute: mount.latency_ms.compute.p50}].slice(-120);
   }
   showEvents($("events"), state);
+  moveTimeline(shownMs());
   if (state.place === "settings") {
     tickTab();
   }
@@ -228,7 +232,8 @@ function listen() {
   addEventListener("hashchange", () => state.status && route());
   addEventListener("click", event => event.target.closest?.("a[href^='#']")?.hash === location.hash && state.status && route(true));
   beginLive(live);
-  beginPlayer(() => {});
+  beginPlayer(moveTimeline);
+  beginTimeline();
   clipsChanged(0);
   // The pictures tell of a lost connection.
   setInterval(() => tick().catch(fault => fault.isGone || complain(fault.message)), 1000);

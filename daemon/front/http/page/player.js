@@ -142,6 +142,12 @@ export async function playFrom(ms) {
   }
 }
 
+// The same where something is played already.
+export function seek(ms) {
+  noteTime(Math.round(ms));
+  playFrom(ms);
+}
+
 // Names the gap that begins at `ms`, and goes on behind it.
 async function jump(name, ms, mine, id) {
   const next = await clipAfter(name, ms, id);
@@ -203,14 +209,22 @@ export function scrub(ms) {
   }, REST_MS);
 }
 
+// After a scrub that was given up: what was shown before it.
+export function goAgain() {
+  if (state.at === null) {
+    stop();
+  } else {
+    playFrom(state.at);
+  }
+}
+
 // Plays the last clip that began before this moment, or the next one.
 async function step(isNext) {
   const name = camera(), ms = clip ? startMs(clip) : shownMs() ?? Date.now();
   try {
     const found = await (isNext ? clipAfter(name, ms + 1, clip?.id) : clipBefore(name, ms - 1));
     if (found) {
-      noteTime(startMs(found));
-      playFrom(startMs(found));
+      seek(startMs(found));
     } else if (isNext) {
       go({path: state.chosen});
     } else {

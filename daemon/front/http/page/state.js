@@ -15,3 +15,9 @@ export const paths = () => state.status?.mounts.map(mount => `${mount.camera}/${
 export const viewsOf = name => paths().filter(path => path.startsWith(`${name}/`));
 // The cameras of which this user may watch a view.
 export const cameras = () => [...new Set(paths().map(path => path.split("/")[0]))];
+// The view of a camera that is recorded, or its first one.
+export function recordedPath(name) {
+  const mounts = state.status?.mounts.filter(mount => mount.camera === name) ?? [];
+  const mount = mounts.find(each => each.recorded !== "off") ?? mounts[0];
+  return mount ? `${name}/${mount.view}` : "";
+}
