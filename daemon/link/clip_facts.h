@@ -47,4 +47,8 @@ enum clip_fact_kind {
     VALUE(float, peak, SHARE, false, "peak", "peak", "The largest share of a region that moved.")  \
     TEXT(RECORD_NAMES_SIZE, regions, NAMES, false, "regions", "regions", NULL)                     \
     TEXT(RECORD_NAME_SIZE, codec, NAME, true, "codec", "codec",                                    \
-         "h264 or h265; null: recorded before clips told it.")
+         "h264 or h265; null: recorded before clips told it.")                                     \
+    VALUE(int64_t, motion_wall_ns, TIME, true, "motion_ns", "motion",                              \
+          "When the first motion in it began; null: there is none, or clips did not tell it yet.") \
+    VALUE(int64_t, motion_end_wall_ns, TIME, true, "motion_end_ns", "motion_end",                  \
+          "When the last motion in it ended; null: it went on at the end, or as above.")

@@ -194,7 +194,7 @@ struct record_clips {
 enum record_step {
     RECORD_STEP_EMPTY,
     RECORD_STEP_FOOTAGE,
-    RECORD_STEP_MOTION, // footage of a clip that shows motion in a region
+    RECORD_STEP_MOTION, // from the first motion in a region up to the end of the last in the clip
 };
 
 // RECORD_LANE: a byte for each step follows, an enum record_step; then one for each day. If there

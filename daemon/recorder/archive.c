@@ -398,12 +398,8 @@ static void append_done(void *context)
 // name.
 static void begin_after_1970(struct recording *recording)
 {
-    int64_t early_ns = MIN(recording->start_wall_ns, 0);
-
-    recording->start_wall_ns -= early_ns;
-    recording->end_wall_ns -= early_ns;
-    recording->asked_wall_ns = MAX(recording->asked_wall_ns - early_ns, 0);
-    recording->wall_offset_ns -= early_ns;
+    recording_date(recording, recording->wall_offset_ns - MIN(recording->start_wall_ns, 0));
+    recording->asked_wall_ns = MAX(recording->asked_wall_ns, 0);
 }
 
 struct growing_file *archive_begin(struct archive *archive, const struct recording *recording,

@@ -305,6 +305,7 @@ static void begin_clip(struct footage *footage)
         .end_wall_ns = first->captured_ns + offset_ns,
         .asked_wall_ns = (is_continued ? first->captured_ns : footage->asked_ns) + offset_ns,
         .is_always = footage->settings.mode == RECORD_ALWAYS,
+        .wall_offset_ns = offset_ns,
     };
     wanted_mark(&footage->wanted, footage->last_ns, &recording);
     footage->file = archive_begin(footage->pool->archive, &recording, &footage->video,

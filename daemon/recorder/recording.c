@@ -112,6 +112,8 @@ void recording_date(struct recording *recording, int64_t wall_offset_ns)
     recording->start_wall_ns += shift_ns;
     recording->end_wall_ns += shift_ns;
     recording->asked_wall_ns += recording->asked_wall_ns ? shift_ns : 0;
+    recording->motion_wall_ns += recording->motion_wall_ns ? shift_ns : 0;
+    recording->motion_end_wall_ns += recording->motion_end_wall_ns ? shift_ns : 0;
     recording->wall_offset_ns = wall_offset_ns;
 }
 

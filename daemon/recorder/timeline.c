@@ -30,19 +30,33 @@ bool timeline_can_answer(const struct record_timeline *question)
     return is_countable(&steps, RECORD_STEPS_MAX) && is_countable(&days, RECORD_DAYS_MAX);
 }
 
-// Marks the steps that a clip overlaps; the one in which it begins, if it has no length yet.
-static void mark(uint8_t *steps, const struct grid *grid, const struct recording *clip)
+// Marks the steps that a part of a clip overlaps; the one in which it begins, if it has no length
+// yet.
+static void mark(uint8_t *steps, const struct grid *grid, int64_t start_ns, int64_t end_ns,
+                 enum record_step step)
 {
     int64_t until_ns = grid->from_ns + grid->count * grid->step_ns;
-    int64_t start_ns = MAX(clip->start_wall_ns, grid->from_ns);
-    int64_t end_ns = MIN(MAX(clip->end_wall_ns, clip->start_wall_ns + 1), until_ns);
-    uint8_t step = clip->regions && *clip->regions ? RECORD_STEP_MOTION : RECORD_STEP_FOOTAGE;
+    int64_t first_ns = MAX(start_ns, grid->from_ns);
+    int64_t last_ns = MIN(MAX(end_ns, start_ns + 1), until_ns) - 1;
 
-    if (start_ns >= end_ns)
+    if (first_ns > last_ns)
         return;
-    int64_t last = (end_ns - 1 - grid->from_ns) / grid->step_ns;
-    for (int64_t i = (start_ns - grid->from_ns) / grid->step_ns; i <= last; i++)
+    for (int64_t i = (first_ns - grid->from_ns) / grid->step_ns;
+         i <= (last_ns - grid->from_ns) / grid->step_ns; i++) {
         steps[i] = MAX(steps[i], step);
+    }
+}
+
+// Clips of before do not tell when something moved, and an open one whose motion goes on does not
+// tell the end.
+static void mark_clip(uint8_t *steps, const struct grid *grid, const struct recording *clip)
+{
+    int64_t start_ns = clip->motion_wall_ns ? clip->motion_wall_ns : clip->start_wall_ns;
+    int64_t end_ns = clip->motion_end_wall_ns ? clip->motion_end_wall_ns : clip->end_wall_ns;
+
+    mark(steps, grid, clip->start_wall_ns, clip->end_wall_ns, RECORD_STEP_FOOTAGE);
+    if (clip->regions && *clip->regions)
+        mark(steps, grid, start_ns, MIN(end_ns, clip->end_wall_ns), RECORD_STEP_MOTION);
 }
 
 // The lane of a clip's view; a new one if it is the first. NULL: there are too many.
@@ -75,8 +89,8 @@ GPtrArray *timeline_make(const struct library *library, const struct record_time
             clip->is_leaving ? NULL : find_lane(lanes, clip, steps.count + days.count);
 
         if (lane) {
-            mark(lane->steps, &steps, clip);
-            mark(lane->steps + steps.count, &days, clip);
+            mark_clip(lane->steps, &steps, clip);
+            mark_clip(lane->steps + steps.count, &days, clip);
         }
     }
     return lanes;

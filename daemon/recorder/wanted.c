@@ -30,6 +30,21 @@ static const struct record_motion *find_motion(const struct record_wanted *told,
     return NULL;
 }
 
+// Motion in the clip began or ended at those times of CLOCK_MONOTONIC.
+static void note_motion(struct recording *recording, int64_t started_ns)
+{
+    int64_t wall_ns = MAX(started_ns + recording->wall_offset_ns, recording->start_wall_ns);
+
+    recording->motion_wall_ns =
+        recording->motion_wall_ns ? MIN(recording->motion_wall_ns, wall_ns) : wall_ns;
+}
+
+static void note_motion_end(struct recording *recording, int64_t ended_ns)
+{
+    recording->motion_end_wall_ns =
+        MAX(recording->motion_end_wall_ns, ended_ns + recording->wall_offset_ns);
+}
+
 // An event that was under way before may be over `now`, which is NULL if its region is not recorded
 // any more.
 static void end_motion(struct wanted *wanted, const struct record_motion *before,
@@ -42,6 +57,8 @@ static void end_motion(struct wanted *wanted, const struct record_motion *before
         wanted->event_until_ns = MAX(wanted->event_until_ns, last_ns);
     else if (recording)
         recording->peak = MAX(recording->peak, now->peak);
+    if (recording)
+        note_motion_end(recording, now && now->ended_ns ? now->ended_ns : last_ns);
 }
 
 // Returns where a clip of the event is to begin. INT64_MAX: it is known already, or long over.
@@ -110,6 +127,11 @@ void wanted_mark(const struct wanted *wanted, int64_t last_ns, struct recording 
         recording_add_region(recording, motion->region);
         recording->event = recording->event ? recording->event : motion->number;
         recording->peak = MAX(recording->peak, motion->peak);
+        note_motion(recording, motion->started_ns);
+        if (motion->ended_ns)
+            note_motion_end(recording, motion->ended_ns);
     }
+    if (is_moving(&wanted->told))
+        recording->motion_end_wall_ns = 0;
     recording->is_triggered |= last_ns < wanted->told.asked_until_ns;
 }

@@ -22,5 +22,6 @@ int64_t wanted_take(struct wanted *wanted, const struct record_wanted *told, int
 void wanted_trigger(struct wanted *wanted, const struct record_trigger *trigger);
 // The front has gone.
 void wanted_forget(struct wanted *wanted);
-// Says in `recording` what a clip shows that has the picture captured at `last_ns`.
+// Says in `recording` what a clip shows that has the picture captured at `last_ns`. Its
+// `wall_offset_ns` is that of its times.
 void wanted_mark(const struct wanted *wanted, int64_t last_ns, struct recording *recording);

@@ -72,7 +72,7 @@ def test_the_list_tells_what_is_known_of_a_clip(served):
     assert clips == [{
         "id": 11, "camera": "front", "view": "plain", "start": "2026-11-27T08:26:03.000000Z",
         "end": "2026-11-27T08:26:15.000000Z", "duration": 12, "asked": "2026-11-27T08:26:03.500000Z",
-        "gap": 0, "codec": "h265", "regions": ["door"], "event": 11, "peak": 0.25, "bytes": len(VIDEO), "keep": False,
+        "gap": 0, "codec": "h265", "motion": None, "motion_end": None, "regions": ["door"], "event": 11, "peak": 0.25, "bytes": len(VIDEO), "keep": False,
         "open": False, "always": False, "triggered": False, "url": "/v1/clips/11.mp4", "picture": "/v1/clips/11.jpg"}]
     assert ask(served, "/v1/clips/11")[2] == clips[0]
     described = re.search(r"^    Clip:\n(?:      .*\n)+", served.http_get("/openapi.yaml"), re.M)[0]

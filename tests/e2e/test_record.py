@@ -31,6 +31,11 @@ def live(server):
     return server
 
 
+def seconds_of(time_text):
+    """Since 1970, of a time of RFC 3339."""
+    return datetime.datetime.fromisoformat(time_text.replace("Z", "+00:00")).timestamp()
+
+
 def assert_accounted(numbers, dropped):
     """No frame is missing but for those that edged has dropped where the machine was too busy, each
     of which may cost what depends on it."""
@@ -61,15 +66,20 @@ def test_a_clip_begins_at_the_key_frame_before_the_asked_time_and_lacks_nothing(
         assert numbers[-1] >= clock.number_at(ended["at_ns"] + AFTER_S * 1e9) - FRAMES_OFF - 1
         clip, = clips_of(server, "limit=1")
         assert clip["start"] <= clip["asked"] and clip["event"] == count
+        assert abs(seconds_of(clip["motion"]) - seconds_of(started["started"])) < 0.1
+        assert abs(seconds_of(clip["motion_end"]) - seconds_of(ended["time"])) < 0.1
     print(f"{count} clips begin {min(early) / pattern.FPS:.3f} to {max(early) / pattern.FPS:.3f} s "
           "before the asked time")
     clips = clips_of(server)
-    begin = datetime.datetime.fromisoformat(clips[-1]["start"].replace("Z", "+00:00")).timestamp() - 2
+    begin = seconds_of(clips[-1]["start"]) - 2
     lane, = ask(server, "GET", f"/v1/timeline?from={begin:.6f}&to={begin + 50:.6f}&steps=50")["lanes"]
-    spans = [[datetime.datetime.fromisoformat(clip[end].replace("Z", "+00:00")).timestamp() - begin
-              for end in ("start", "end")] for clip in clips]
+
+    def covers(ends, step):
+        return any(seconds_of(clip[ends[0]]) < begin + step + 1 and seconds_of(clip[ends[1]]) > begin + step for clip in clips)
+
     assert lane == {"camera": "front", "steps": "".join(
-        "2" if any(first < step + 1 and last > step for first, last in spans) else "0" for step in range(50))}
+        str(covers(("start", "end"), step) + covers(("motion", "motion_end"), step)) for step in range(50))}
+    assert 0 < lane["steps"].count("2") < lane["steps"].count("1")
     picture, *_ = clip_files(tmp_path, ".jpg")
     shown, = numbers_in(picture)
     first, = numbers_in(clip_files(tmp_path)[0])[:1]

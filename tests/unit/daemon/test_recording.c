@@ -13,6 +13,8 @@ static const struct recording written = {
     .view = "plain",
     .regions = "door/yard",
     .codec = "h265",
+    .motion_wall_ns = INT64_C(1795252684000000000),
+    .motion_end_wall_ns = INT64_C(1795252685000000000),
     .start_wall_ns = INT64_C(1795252681623456789),
     .end_wall_ns = INT64_C(1795252691623456789),
     .asked_wall_ns = INT64_C(1795252682000000000),
@@ -34,6 +36,8 @@ TEST(test_a_line_is_read_as_it_was_written)
     assert_int_equal(read.id, 17);
     assert_string_equal(read.regions, "door/yard");
     assert_string_equal(read.codec, "h265");
+    assert_int_equal(read.motion_wall_ns, written.motion_wall_ns);
+    assert_int_equal(read.motion_end_wall_ns, written.motion_end_wall_ns);
     assert_true(read.is_triggered && !read.is_always);
 }
 
@@ -99,6 +103,11 @@ TEST(test_an_edged_from_before_codec_reads_the_line)
     g_autofree char *line = NULL;
 
     plain.is_dated = true;
+    line = recording_line(&plain);
+    assert_string_equal(line, LINE "}{\"codec\":\"h265\",\"motion_ns\":1795252684000000000,"
+                                   "\"motion_end_ns\":1795252685000000000}");
+    g_free(line);
+    plain.motion_wall_ns = plain.motion_end_wall_ns = 0;
     line = recording_line(&plain);
     assert_string_equal(line, LINE "}{\"codec\":\"h265\"}");
     g_free(line);

@@ -11,6 +11,14 @@ struct span {
     int first_s, last_s; // from START_NS on
 };
 
+static const struct record_timeline minute = {
+    .steps = 6,
+    .from_wall_ns = START_NS,
+    .step_ns = 10 * NS_PER_S,
+    .days = 2,
+    .first_day_wall_ns = START_NS - 8 * 3600 * NS_PER_S,
+};
+
 static void fill(struct library *library, const struct span *spans, size_t count)
 {
     library_init(library);
@@ -49,17 +57,10 @@ static void check(const struct library *library, const struct record_timeline *q
 
 static void check_spans(const struct span *spans, size_t count, const char *expected)
 {
-    const struct record_timeline question = {
-        .steps = 6,
-        .from_wall_ns = START_NS,
-        .step_ns = 10 * NS_PER_S,
-        .days = 2,
-        .first_day_wall_ns = START_NS - 8 * 3600 * NS_PER_S,
-    };
     struct library library;
 
     fill(&library, spans, count);
-    check(&library, &question, expected);
+    check(&library, &minute, expected);
     library_finish(&library);
 }
 
@@ -100,6 +101,33 @@ TEST(test_motion_covers_footage_in_whatever_order_the_clips_are)
                                  {front, plain, "door/yard", 55, 56}};
 
     check_spans(spans, ARRAY_LENGTH(spans), "front/plain 221112 20");
+}
+
+TEST(test_motion_covers_only_its_part_of_a_clip_that_tells_it)
+{
+    static const struct {
+        int motion_s, end_s;
+        const char *expected;
+    } cases[] = {
+        {15, 25, "front/plain 122111 20"}, {15, 20, "front/plain 121111 20"},
+        {20, 20, "front/plain 112111 20"}, {15, 0, "front/plain 122222 20"},
+        {0, 25, "front/plain 222111 20"},  {15, 1000, "front/plain 122222 20"},
+        {-5, 5, "front/plain 211111 20"},
+    };
+
+    const struct span span = {front, plain, "door", -10, 60};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        int motion_s = cases[i].motion_s, end_s = cases[i].end_s;
+        struct library library;
+
+        fill(&library, &span, 1);
+        struct recording *clip = library_find(&library, 1);
+        clip->motion_wall_ns = motion_s ? START_NS + motion_s * NS_PER_S : 0;
+        clip->motion_end_wall_ns = end_s ? START_NS + end_s * NS_PER_S : 0;
+        check(&library, &minute, cases[i].expected);
+        library_finish(&library);
+    }
 }
 
 TEST(test_each_view_has_a_lane_also_without_clips_of_that_time)
