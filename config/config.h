@@ -393,6 +393,7 @@ struct config {
     } mqtt;
     struct {
         bool enabled;
+        bool plain;     // also without TLS, where HTTP is inside TLS
         bool discovery; // answers clients that look for cameras, where HTTP is open to the network
     } onvif;
     struct {

@@ -354,6 +354,10 @@ static const struct schema_key onvif_keys[] = {
      .default_text = "false",
      .help = "Whether to answer ONVIF, at the address and port of http. It takes a user that "
              "edgectl passwd --onvif makes."},
+    {"plain", SCHEMA_BOOLEAN, .offset = offsetof(struct config, onvif.plain),
+     .default_text = "true",
+     .help = "With http.tls, whether to answer ONVIF without TLS as well: most recorders, and Home "
+             "Assistant, know no https. Everything else at that port stays inside TLS."},
     {"discovery", SCHEMA_BOOLEAN, .offset = offsetof(struct config, onvif.discovery),
      .default_text = "true",
      .help =

@@ -167,11 +167,27 @@ static int listen_all(struct front_network *network, const struct config *asked,
     return 0;
 }
 
+// Answers those who look for cameras. A failure is not worth a refusal.
+static void answer_discovery(struct front_network *network, const struct config *config)
+{
+    const char *url = control_url(network->control);
+    bool is_wanted = config->onvif.enabled && config->onvif.discovery && url;
+    g_autofree char *plain = NULL;
+    struct error error = {0};
+
+    if (is_wanted && config->onvif.plain && g_str_has_prefix(url, "https:"))
+        plain = g_strconcat("http:", url + strlen("https:"), NULL);
+    if (discovery_set(&network->discovery, is_wanted ? plain ? plain : url : NULL, &error) < 0)
+        log_warning("%s, going on without", error.text);
+}
+
 int front_network_listen(struct front_network *network, const struct config *config,
                          struct error *error)
 {
     int r = listen_all(network, config, error);
 
+    if (r == 0)
+        answer_discovery(network, config);
     network->model->places = (struct model_places){
         .rtsp_url = rtsp_server_url(network->server),
         .rtsps_url = rtsp_server_tls_url(network->server),
@@ -236,6 +252,7 @@ void front_network_take_users(struct front_network *network, const struct config
 
 void front_network_finish(struct front_network *network)
 {
+    discovery_free(network->discovery);
     control_free(network->control);
     certificate_unref(network->certificate);
     if (network->making) {

@@ -6,6 +6,7 @@
 #include "daemon/front/account/certificate.h"
 #include "daemon/front/http/control.h"
 #include "daemon/front/model/model.h"
+#include "daemon/front/onvif/discovery.h"
 #include "daemon/front/rtsp/rtsp_server.h"
 
 // All NULL before front_network_open().
@@ -13,6 +14,7 @@ struct front_network {
     struct model *model;             // borrowed
     struct rtsp_server *server;      // borrowed
     struct control *control;         // owned
+    struct discovery *discovery;     // owned; NULL: nobody looks for this machine, or may find it
     struct certificate *certificate; // reference; NULL: nothing is encrypted
     struct slow_write *making;       // of a generated one, under way; owned; NULL: none
     struct certificate_file *made;   // its result, until it is taken; owned; NULL: none

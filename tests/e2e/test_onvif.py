@@ -8,6 +8,7 @@ import socket
 import subprocess
 import threading
 import time
+import uuid
 
 import pytest
 
@@ -16,6 +17,7 @@ import onvif_client
 from onvif_client import DEVICE, EVENTS, MEDIA, NOTIFICATION, SOAP, Client, token
 from test_events import FAKE_CAMERA, REGIONS, toggle
 from test_http import write_users
+from test_http_login import own_address
 
 SMALL = {"width": 320, "height": 240}
 VIEWS = ("edges", {"name": "photo", "view": "camera", "codec": "mjpeg"},
@@ -26,12 +28,12 @@ VIEWS = ("edges", {"name": "photo", "view": "camera", "codec": "mjpeg"},
 class Bed:
     """An edged with a user of ONVIF, "hass", and clients of it."""
 
-    def __init__(self, edged, folder, cameras, tls=False, users=True, **extra):
+    def __init__(self, edged, folder, cameras, tls=False, users=True, address="127.0.0.1", onvif=None, **extra):
         (folder / "edged-0").mkdir()
         self.users = folder / "edged-0/rtsp.users"
         self.password = onvif_client.add_user(self.users) if users else None
-        settings = onvif_client.settings(self.users if users else None)
-        settings["http"]["tls"] = tls
+        settings = onvif_client.settings(self.users if users else None, **(onvif or {}))
+        settings["http"].update(tls=tls, address=address)
         self.server = edged(cameras, settings=settings, STATE_DIRECTORY=folder, **extra)
         self.port, self.tls, self.clients = settings["http"]["port"], tls, []
 
@@ -218,6 +220,27 @@ def test_inside_tls_any_user_logs_in_by_text_and_basic(bed):
     assert ask_with(client, token("vera", "pass")).status == 401
 
 
+def test_inside_tls_onvif_alone_is_answered_without_it_as_well(bed):
+    one = bed(tls=True)
+    client = one.client()
+    plain = Client(one.port, "hass", one.password)
+    one.clients.append(plain)
+    assert plain.ask(MEDIA, "GetProfiles").status == 200
+    assert all(x.startswith("http://") for x in plain.ask(DEVICE, "GetServices").all("XAddr"))
+    profile = "<ProfileToken>front/photo</ProfileToken>"
+    assert plain.ask(MEDIA, "GetSnapshotUri", profile).one("Uri").startswith("https://")
+    assert plain.create().startswith("/onvif/subscription/")
+    assert ask_with(plain, token("hass", one.password, kind="PasswordText")).status == 401
+    login = plain.ask(DEVICE, "GetDeviceInformation", header="")
+    assert login.status == 401 and "Basic" not in str(login.headers.get_all("WWW-Authenticate"))
+    assert plain.post("/v1/reload", "").status == 308
+    plain.connection.request("GET", "/v1/status")
+    assert plain.connection.getresponse().status == 301
+    assert client.ask(MEDIA, "GetProfiles").status == 200
+    one.server.reload(onvif={"enabled": True, "plain": False, "discovery": False})
+    assert Client(one.port, "hass", one.password).ask(MEDIA, "GetProfiles").status == 308
+
+
 def test_http_digest_is_taken_in_place_of_a_token(bed):
     one = bed()
     body = f'<e:Envelope xmlns:e="{SOAP}"><e:Body><GetUsers xmlns="{DEVICE}"/></e:Body></e:Envelope>'
@@ -265,7 +288,7 @@ def test_without_users_this_machine_needs_no_login(bed):
 def test_edgectl_makes_viewers_alone(tmp_path):
     users = tmp_path / "rtsp.users"
     write_users(users, otto="operator")
-    for arguments, words in ((["otto"], "allowed with --onvif: a viewer"), (["--role", "admin", "eva"], "viewers"),
+    for arguments, words in ((["otto"], "allowed for ONVIF: a viewer"), (["--role", "admin", "eva"], "viewers"),
                              (["--remove", "otto"], "viewers"), (["a b"], "A-Z a-z 0-9")):
         refused = subprocess.run([daemon.EDGECTL, "passwd", "--onvif", "--file", users, *arguments],
                                  capture_output=True, text=True, timeout=daemon.PATIENCE_S, check=False)
@@ -449,3 +472,102 @@ def test_who_hangs_up_while_pulling_leaves_nothing_behind(moving):
             raw.sendall(f"POST {point} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
     threading.Timer(0.5, toggle, [moving.server]).start()
     assert len(client.pull(point)) == 2
+
+
+# Clients that look for cameras
+# ---------------------------------------------------------------------
+
+DISCOVERY = "http://schemas.xmlsoap.org/ws/2005/04/discovery"
+ADDRESSING = "http://schemas.xmlsoap.org/ws/2004/08/addressing"
+SCOPE = "onvif://www.onvif.org"
+
+
+def probe(types="", scopes="", body=None):
+    body = body or (f'<d:Probe><d:Types xmlns:dp0="http://www.onvif.org/ver10/network/wsdl">{types}</d:Types>'
+                    f"<d:Scopes>{scopes}</d:Scopes></d:Probe>")
+    return (f'<s:Envelope xmlns:s="{SOAP}" xmlns:a="{ADDRESSING}" xmlns:d="{DISCOVERY}"><s:Header>'
+            f"<a:MessageID>urn:uuid:{uuid.uuid4()}</a:MessageID></s:Header><s:Body>{body}</s:Body></s:Envelope>")
+
+
+class Looker:
+    """Sends to the group of WS-Discovery by this machine's own interface, which hears it, too."""
+
+    def __init__(self):
+        self.address = own_address()
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind((self.address, 0))
+        self.socket.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(self.address))
+
+    def ask(self, text, within_s=daemon.PATIENCE_S, to="239.255.255.250"):
+        """The answer; None: none comes."""
+        self.socket.sendto(text.encode(), (to, 3702))
+        self.socket.settimeout(within_s)
+        try:
+            answer = self.socket.recv(8192).decode()
+        except TimeoutError:
+            return None
+        sent = re.search("<a:MessageID>(.*?)</a:MessageID>", text)
+        assert not sent or f"<a:RelatesTo>{sent[1]}</a:RelatesTo>" in answer, answer
+        return answer
+
+
+@pytest.fixture
+def looker():
+    one = Looker()
+    yield one
+    one.socket.close()
+
+
+def test_who_looks_for_cameras_finds_this_one(bed, looker):
+    one = bed(address="0.0.0.0", onvif={"discovery": True})
+    found = looker.ask(probe("dp0:NetworkVideoTransmitter", f"{SCOPE}/Profile/Streaming"))  # Home Assistant's
+    url = f"http://{looker.address}:{one.port}/onvif/device_service"
+    assert f"<d:XAddrs>{url}</d:XAddrs>" in found
+    endpoint = re.search("<a:Address>(urn:uuid:[0-9a-f-]{36})</a:Address>", found)[1]
+    scopes = re.search("<d:Scopes>(.*)</d:Scopes>", found)[1].split()
+    assert {f"{SCOPE}/type/video_encoder", f"{SCOPE}/location/"} < set(scopes)
+    client = one.client()
+    assert client.ask(DEVICE, "GetScopes").all("ScopeItem") == scopes
+    assert client.ask(DEVICE, "GetEndpointReference").one("GUID") == endpoint
+    resolve = ("<d:Resolve><a:EndpointReference><a:Address>{}</a:Address></a:EndpointReference></d:Resolve>").format
+    assert f"<d:XAddrs>{url}</d:XAddrs>" in looker.ask(probe(body=resolve(endpoint)))
+    for asked in (probe(), probe("tds:Device dp0:NetworkVideoTransmitter"), probe(scopes=f"{SCOPE}/TYPE/"),
+                  probe(scopes=scopes[2])):
+        assert "ProbeMatches" in looker.ask(asked)
+    time.sleep(0.7)  # so that silence is not that of too many answers
+    for other in (probe("dp0:Printer"), probe("dp0:Device dp0:Printer"), probe(scopes=f"{SCOPE}/Profile/Stream"),
+                  probe(scopes=f"{SCOPE}/type/ptz"), probe(body=resolve("urn:uuid:" + "0" * 8 + endpoint[17:])),
+                  probe(body="<d:Hello/>"), probe().replace("2005/04", "2009/01"), "no XML",
+                  re.sub("<a:MessageID>.*</a:MessageID>", "", probe()), "x" * 20000):
+        assert looker.ask(other, 0.2) is None, other
+    assert looker.ask(probe())
+
+
+def test_answers_are_at_most_ten_a_second(bed, looker):
+    bed(address="0.0.0.0", onvif={"discovery": True})
+    assert looker.ask(probe())
+    time.sleep(1.2)
+    for _ in range(100):
+        looker.socket.sendto(probe().encode(), ("239.255.255.250", 3702))
+    answers = 0
+    looker.socket.settimeout(0.5)
+    begin = time.monotonic()
+    while time.monotonic() - begin < 0.6:
+        try:
+            answers += looker.socket.recv(8192).startswith(b"<?xml")
+        except TimeoutError:
+            break
+    assert 10 <= answers <= 20, answers
+
+
+@pytest.mark.parametrize("onvif, address", [({"discovery": False}, "0.0.0.0"), ({"discovery": True}, "127.0.0.1"),
+                                            ({"enabled": False, "discovery": True}, "0.0.0.0")])
+def test_nobody_finds_what_is_off_or_not_open_to_the_network(bed, looker, onvif, address):
+    one = bed(address=address, onvif=onvif)
+    assert looker.ask(probe(), 0.5) is None
+    one.server.settings["http"]["address"] = "0.0.0.0"
+    one.server.reload(onvif={"enabled": True, "discovery": True})
+    assert looker.ask(probe())
+    one.server.reload(onvif={"enabled": True, "discovery": False})
+    time.sleep(0.2)
+    assert looker.ask(probe(), 0.5) is None

@@ -1,21 +1,14 @@
 // `edgectl passwd`: adds, changes and removes users.
-//
-// A user of ONVIF has a drawn password, which stands in two files: its hashes in rtsp.users, itself
-// in onvif.passwords. The second is written first, as it counts only with the first.
 #include "daemon/ctl/commands.h"
 
 #include "daemon/ctl/arguments.h"
+#include "daemon/ctl/users/onvif_user.h"
 #include "daemon/ctl/users/password.h"
 #include "daemon/ctl/users/users_edit.h"
 
-#include <errno.h>
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
-#include <unistd.h>
-
-#define ONVIF_LETTERS 16 // some recorders take no longer passwords
 
 static const char usage[] =
     "Usage: edgectl passwd [--role ROLE | --onvif] [--config FILE | --file FILE] USER\n"
@@ -84,63 +77,28 @@ static void print_next(const char *path, bool named)
 // The caller g_free()s it.
 static char *onvif_path(const struct passwd_options *options)
 {
-    _cleanup_(cleanup_free) char *path =
-        users_default_path(USERS_ONVIF, options->file ? options->file : options->config_path);
-
-    return g_strdup(path);
-}
-
-// Takes away ONVIF's password of a user who has none any more, or another one.
-static int forget_onvif(const struct passwd_options *options, struct error *error)
-{
-    g_autofree char *path = onvif_path(options);
-    int r = access(path, F_OK) < 0 ? 0 : users_edit_remove(USERS_ONVIF, path, options->user, error);
-
-    return r == -ENOENT ? 0 : r;
-}
-
-// Draws a password of nearly 80 bits, without letters that look like others.
-static int draw(struct error *error, struct password *ret_password)
-{
-    static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789";
-    uint8_t bytes[ONVIF_LETTERS];
-
-    _Static_assert(sizeof letters - 1 == 32, "a byte draws each letter as often");
-    if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
-        return error_set(error, -errno, "no random numbers: %s", strerror(errno));
-    for (size_t i = 0; i < sizeof bytes; i++)
-        ret_password->text[i] = letters[bytes[i] % 32];
-    ret_password->text[sizeof bytes] = '\0';
-    explicit_bzero(bytes, sizeof bytes);
-    return 0;
+    return onvif_user_path(options->file ? options->file : options->config_path);
 }
 
 static int put_onvif(const struct passwd_options *options, const char *path, struct error *error)
 {
-    enum config_role role = CONFIG_ROLE_VIEWER;
     g_autofree char *plain = onvif_path(options);
     struct password password;
-    struct user user;
-    int r = users_edit_role(USERS_PASSWORDS, path, options->user, error, &role);
+    int r = onvif_user_put(path, plain, options->user, error, &password);
 
-    if (r == 0 && role != CONFIG_ROLE_VIEWER) {
-        r = error_set(error, -EINVAL, "%s: %s is %s, allowed with --onvif: a viewer, or a new user",
-                      path, options->user, config_role_name(role));
-    }
-    r = r < 0 ? r : draw(error, &password);
     if (r < 0)
         return r;
-    user_init_onvif(&user, options->user, password.text);
-    r = users_edit_put(USERS_ONVIF, plain, &user, error);
-    user_init(&user, options->user, role, password.text);
-    r = r < 0 ? r : users_edit_put(USERS_PASSWORDS, path, &user, error);
-    explicit_bzero(&user, sizeof user);
-    if (r == 0) {
-        printf("%s: %s, %s\npassword: %s\n", path, options->user, config_role_name(role),
-               password.text);
-    }
+    printf("%s: %s, %s\npassword: %s\n", path, options->user, config_role_name(CONFIG_ROLE_VIEWER),
+           password.text);
     password_clear(&password);
-    return r;
+    return 0;
+}
+
+static int forget_onvif(const struct passwd_options *options, struct error *error)
+{
+    g_autofree char *plain = onvif_path(options);
+
+    return onvif_user_forget(plain, options->user, error);
 }
 
 static int put(const struct passwd_options *options, const char *path, struct error *error)

@@ -62,6 +62,8 @@ HTTP_RESULT events_route_follow(struct http_call *call);
 // POST /onvif/{service}, and /onvif/{camera}/{service} or /onvif/subscription/{id}: a SOAP request.
 HTTP_RESULT onvif_route_service(struct http_call *call);
 HTTP_RESULT onvif_route_part(struct http_call *call);
+// Whether ONVIF is answered without TLS where the rest is not.
+bool onvif_route_is_plain(const struct model *model);
 
 // Pictures and video
 // ---------------------------------------------------------------------

@@ -49,6 +49,17 @@ static HTTP_RESULT send_fault(const struct http_call *call, const struct soap_re
                          NULL, 0, soap_fault_envelope(request, fault));
 }
 
+bool onvif_route_is_plain(const struct model *model)
+{
+    return model->config->onvif.enabled && model->config->onvif.plain;
+}
+
+// Whether nobody between the client and this server can read the request.
+static bool is_encrypted(const struct http_call *call)
+{
+    return call->access->encrypted && !call->request->lacks_tls;
+}
+
 // The login
 // ---------------------------------------------------------------------
 
@@ -61,7 +72,7 @@ static void check_login(const struct http_call *call, const struct soap_request 
         .uri = request->uri,
         .authorization = http_header_of(request, MHD_HTTP_HEADER_AUTHORIZATION),
         .peer = request->peer,
-        .encrypted = call->access->encrypted,
+        .encrypted = is_encrypted(call),
         .role = CONFIG_ROLE_VIEWER,
     };
 
@@ -117,6 +128,7 @@ struct reached {
     struct sockaddr_storage local;
     char host[CONFIG_HOST_SIZE + 2]; // "192.168.1.5", "[2001:db8::5]"
     char *base;                      // "http://192.168.1.5:9854"; owned
+    char *pictures;                  // the same, inside TLS where pictures are; owned
 };
 
 // By the header Host, else by the address that the connection came to.
@@ -124,6 +136,7 @@ static void find_reached(const struct http_call *call, struct reached *ret)
 {
     const char *host = http_header_of(call->request, MHD_HTTP_HEADER_HOST);
     const char *scheme = access_is_encrypted(call->access, call->request) ? "https" : "http";
+    const char *base_scheme = call->request->lacks_tls ? "http" : scheme;
     char name[CONFIG_HOST_SIZE];
     socklen_t size = sizeof ret->local;
     int fd =
@@ -134,7 +147,8 @@ static void find_reached(const struct http_call *call, struct reached *ret)
         ret->local.ss_family = AF_UNSPEC;
     if (host && config_read_host(host, strlen(host), name) && !strpbrk(name, "/?#@\\")) {
         g_snprintf(ret->host, sizeof ret->host, strchr(name, ':') ? "[%s]" : "%s", name);
-        ret->base = g_strdup_printf("%s://%s", scheme, host);
+        ret->base = g_strdup_printf("%s://%s", base_scheme, host);
+        ret->pictures = g_strdup_printf("%s://%s", scheme, host);
     } else {
         struct peer local = peer_of((const struct sockaddr *)&ret->local);
         char address[INET6_ADDRSTRLEN];
@@ -142,7 +156,8 @@ static void find_reached(const struct http_call *call, struct reached *ret)
 
         peer_name(&local, address);
         g_snprintf(ret->host, sizeof ret->host, strchr(address, ':') ? "[%s]" : "%s", address);
-        ret->base = g_strdup_printf("%s://%s%s", scheme, ret->host, port ? port : "");
+        ret->base = g_strdup_printf("%s://%s%s", base_scheme, ret->host, port ? port : "");
+        ret->pictures = g_strdup_printf("%s://%s%s", scheme, ret->host, port ? port : "");
     }
 }
 
@@ -224,11 +239,13 @@ static HTTP_RESULT reply(const struct http_call *call, const struct soap_request
         .camera = camera,
         .point = point,
         .base = reached.base,
+        .pictures = reached.pictures,
         .host = reached.host,
         .local = (const struct sockaddr *)&reached.local,
     };
     HTTP_RESULT result = answer(call, operation, &ask, waited);
     g_free(reached.base);
+    g_free(reached.pictures);
     return result;
 }
 

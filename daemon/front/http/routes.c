@@ -329,6 +329,13 @@ static bool is_for_broker(const struct http_route *route)
     return g_strv_contains(paths, route->path);
 }
 
+// ONVIF's clients may know no TLS.
+static bool is_plain(const struct http_routes *routes, const struct http_route *route)
+{
+    return (route->reply == onvif_route_service || route->reply == onvif_route_part) &&
+           onvif_route_is_plain(routes->model);
+}
+
 static HTTP_RESULT refuse(void *context, const struct http_request *request, bool *ret_refused)
 {
     const struct http_routes *routes = context;
@@ -340,13 +347,15 @@ static HTTP_RESULT refuse(void *context, const struct http_request *request, boo
                                 MHD_HTTP_HEADER_CONNECTION, (const char *const[]){"close"}, 1,
                                 fault->got, fault->allowed);
     }
-    if (request->lacks_tls) {
-        *ret_refused = true;
-        return send_to_https(request);
-    }
     GString *allowed = g_string_new(NULL);
     const struct http_route *route = find_route(request, NULL, allowed);
     HTTP_RESULT result;
+
+    if (request->lacks_tls && !(route && is_plain(routes, route))) {
+        g_string_free(allowed, TRUE);
+        *ret_refused = true;
+        return send_to_https(request);
+    }
 
     result = access_check(&routes->access, route ? route->role : CONFIG_ROLE_VIEWER,
                           route && !http_is_read(request), request, ret_refused);

@@ -403,7 +403,7 @@ static int answer_snapshot(struct onvif_ask *ask)
     if (r < 0)
         return r;
     soap_append(ask->answer, "<trt:MediaUri><tt:Uri>%s/snapshot.jpg?camera=%s&amp;view=%s",
-                ask->base, profile.settings->name, profile.view->name);
+                ask->pictures, profile.settings->name, profile.view->name);
     append_uri_end(ask);
     return 0;
 }

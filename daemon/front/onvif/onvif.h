@@ -30,6 +30,7 @@ struct onvif_ask {
     const char *camera;           // the device that is asked; NULL: all of edged
     const char *point;            // the pull point that is asked; NULL: a service
     const char *base;             // "http://192.168.1.5:9854", as the client reaches this server
+    const char *pictures;         // the same of snapshots, which may be inside TLS alone
     const char *host;             // "192.168.1.5"; "[2001:db8::5]"
     const struct sockaddr *local; // by which it came; NULL: not known
     GString *answer;              // what the operation says

@@ -19,6 +19,7 @@ static const struct {
     [SOAP_MEDIA] = {"http://www.onvif.org/ver10/media/wsdl", "trt"},
     [SOAP_EVENTS] = {"http://www.onvif.org/ver10/events/wsdl", "tev"},
     [SOAP_NOTIFICATION] = {"http://docs.oasis-open.org/wsn/b-2", "wsnt"},
+    [SOAP_DISCOVERY] = {"http://schemas.xmlsoap.org/ws/2005/04/discovery", "d"},
 };
 
 const char *soap_namespace(enum soap_service service)
@@ -401,7 +402,7 @@ char *soap_envelope(const struct soap_request *request, const char *body)
 {
     GString *text = g_string_new(head);
 
-    for (unsigned i = 0; i < SOAP_SERVICE_COUNT; i++)
+    for (unsigned i = 0; i < SOAP_DISCOVERY; i++)
         soap_append(text, " xmlns:%s=\"%s\"", namespaces[i].prefix, namespaces[i].uri);
     g_string_append_c(text, '>');
     append_header(text, request);

@@ -22,8 +22,15 @@
 
 #define SOAP_CONTENT_TYPE "application/soap+xml; charset=utf-8"
 
-// ONVIF's services, and what of WS-BaseNotification they use.
-enum soap_service { SOAP_DEVICE, SOAP_MEDIA, SOAP_EVENTS, SOAP_NOTIFICATION, SOAP_SERVICE_COUNT };
+// ONVIF's services, what of WS-BaseNotification they use, and WS-Discovery, which is no service.
+enum soap_service {
+    SOAP_DEVICE,
+    SOAP_MEDIA,
+    SOAP_EVENTS,
+    SOAP_NOTIFICATION,
+    SOAP_DISCOVERY,
+    SOAP_SERVICE_COUNT
+};
 
 // The namespace of a service, and the prefix that stands for it in answers.
 const char *soap_namespace(enum soap_service service);
