@@ -1,6 +1,7 @@
 """edgectl setup: from nothing to a configuration that edged takes, and what it leaves alone."""
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -425,7 +426,7 @@ def test_a_terminal_is_asked_for_the_rest(config, tmp_path):
                     (b"[edges]: ", b"edges"), (b"[viewer]: ", b"two words"),
                     (b"[viewer]: ", b"anna"), (b"[0.0.0.0]: ", b"10.1.2.3"), (b"rtsps [no]: ", b"yes"),
                     (b"inside TLS [yes]: ", b""), (b"always [off]: ", b"sometimes"),
-                    (b"always [off]: ", b"events"), (b"Password of anna", b"short"), (b"again: ", b"short"))
+                    (b"always [off]: ", b"events"), (b"of its own [no]: ", b""), (b"Password of anna", b"short"), (b"again: ", b"short"))
     for question in (b"Password of anna", b"again: "):
         terminal.answer((question, PASSWORD.encode()))
         assert PASSWORD.encode() not in terminal.process("cmdline")
@@ -527,3 +528,37 @@ def test_the_end_of_the_input_writes_nothing(config):
     assert terminal.wait() == 1
     assert b"nothing is written" in terminal.shown
     assert names(config) == []
+
+
+def test_onvif_is_opened_with_a_user_whose_password_is_shown(config):
+    done = run_setup(config, "--onvif", "--address", "10.1.2.3")
+    assert done.returncode == 0, done.stderr
+    shown = re.search(r"ONVIF\): address 10\.1\.2\.3, port 9854, user onvif, password ([a-z2-9]{16})\n", done.stdout)
+    assert shown, done.stdout
+    written = config.read_text()
+    assert "onvif = { enabled = true; };" in written
+    assert 'http = { address = "10.1.2.3"; tls = true; };' in written
+    assert run_edged("--config", config, "--check").returncode == 0
+    assert "\nonvif:viewer:" in (config.parent / "rtsp.users").read_text()
+    assert f"\nonvif:{shown[1]}\n" in (config.parent / "onvif.passwords").read_text()
+    assert "ONVIF" not in run_setup(config, "--view", "gray", "--force").stdout
+    # Another password for that user, which is not drawn, is none of ONVIF's.
+    assert run_setup(config, "--user", "onvif", "--force").returncode == 0
+    assert "onvif:" not in (config.parent / "onvif.passwords").read_text()
+
+
+def test_onvif_is_asked_for_with_the_network(config):
+    terminal = on_terminal("setup", "--config", config, "--device", "auto")
+    terminal.answer((b"[front]: ", b""), (b"[edges]: ", b""), (b"[viewer]: ", b"anna"), (b"[0.0.0.0]: ", b""),
+                    (b"rtsps [no]: ", b""), (b"inside TLS [yes]: ", b""), (b"[off]: ", b""),
+                    (b"of its own [no]: ", b"yes"), (b"Password of anna", PASSWORD.encode()),
+                    (b"again: ", PASSWORD.encode()), (b"Write that to", b"yes"))
+    assert terminal.wait() == 0, terminal.shown
+    assert b"user onvif, password " in terminal.shown and "onvif = { enabled = true; };" in config.read_text()
+
+
+def test_where_nobody_is_asked_onvif_needs_no_user(config):
+    config.write_text('rtsp = { auth = "none"; address = "0.0.0.0"; }; http = { address = "0.0.0.0"; };')
+    done = run_setup(config, "--onvif", "--force")
+    assert done.returncode == 0 and "port 9854\n" in done.stdout, done
+    assert names(config) == ["edged.conf", "edged.conf.bak"] and "tls" not in config.read_text()

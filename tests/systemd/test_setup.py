@@ -67,10 +67,11 @@ def machine(device):
 @pytest.fixture(scope="module")
 def shown(device, machine):
     """What a newcomer sees who answers nothing but the password's questions."""
+    device.check("mkdir -p /etc/avahi/services")  # as avahi-daemon has it
     terminal = Terminal(device.inside("edgectl", "setup"), ENVIRONMENT)
     terminal.answer((b"[auto]: ", b""), (b"[front]: ", b""), (b"[edges]: ", b""), (b"[viewer]: ", b"anna"),
                     (b"[0.0.0.0]: ", b""), (b"rtsps [no]: ", b""), (b"inside TLS [yes]: ", b""), (b"[off]: ", b""),
-                    (b"finds the cameras [none]: ", b""),
+                    (b"of its own [no]: ", b""), (b"finds the cameras [none]: ", b""),
                     (b"Password of anna", PASSWORD.encode()),
                     (b"again: ", PASSWORD.encode()), (b"Write that", b""), (b"Start edged", b""))
     assert terminal.wait() == 0, terminal.shown.decode()
@@ -151,3 +152,12 @@ def test_a_clip_in_the_folder_that_setup_names_goes_on_over_a_restart_of_edged(d
     assert whole == growing.removesuffix(".part")
     assert device.check(f"stat -c '%U %G %a' {whole}").strip() == "edged edged 640"
     assert device.run(f"setpriv --reuid=nobody --regid=edged --clear-groups cat {whole} >/dev/null")[0] == 0
+
+
+def test_avahi_announces_what_is_open_to_the_network_and_nothing_else(device, shown):
+    announced = device.check("cat /etc/avahi/services/edged.service")
+    assert re.findall("<type>(.*)</type>\\s*<port>(.*)</port>", announced) == [
+        ("_rtsp._tcp", "8554"), ("_https._tcp", "9854")]
+    device.check("sed -i 's/http = { address = \"0.0.0.0\"/http = { address = \"127.0.0.1\"/' /etc/edged/edged.conf")
+    device.check("edgectl setup --address 127.0.0.1 --force </dev/null")
+    device.check("test ! -e /etc/avahi/services/edged.service")

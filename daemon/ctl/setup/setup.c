@@ -5,10 +5,12 @@
 #include "daemon/common/standard_output.h"
 #include "daemon/ctl/arguments.h"
 #include "daemon/ctl/commands.h"
+#include "daemon/ctl/setup/setup_avahi.h"
 #include "daemon/ctl/setup/setup_config.h"
 #include "daemon/ctl/setup/setup_mend.h"
 #include "daemon/ctl/setup/setup_questions.h"
 #include "daemon/ctl/setup/setup_service.h"
+#include "daemon/ctl/users/onvif_user.h"
 #include "daemon/ctl/users/users_edit.h"
 
 #include <errno.h>
@@ -22,7 +24,7 @@
 static const char usage[] =
     "Usage: edgectl setup [--camera NAME] [--device PATH|URL] [--view KIND] [--user NAME]\n"
     "                     [--address ADDRESS] [--tls] [--page] [--record MODE]\n"
-    "                     [--storage PATH] [--broker HOST] [--force] [--config FILE]\n"
+    "                     [--storage PATH] [--broker HOST] [--onvif] [--force] [--config FILE]\n"
     "From nothing to a stream: writes the configuration and a user with a password, has systemd\n"
     "start edged again where it runs, and prints the URL. On a terminal it asks for what is not\n"
     "given; elsewhere that stays as it is, and the password is a line of standard input.\n"
@@ -39,6 +41,9 @@ static const char usage[] =
     "  --record MODE      clips to keep: off, events (of motion) or always\n"
     "  --storage PATH     the folder for clips, where the service may write then\n"
     "  --broker HOST      the broker of MQTT that edged-mqtt connects to; none: none\n"
+    "  --onvif            ONVIF for recorders and Home Assistant, with a user of its own, "
+    "\"onvif\",\n"
+    "                     whose password is drawn and shown\n"
     "  --tls              encrypted as well: rtsps://, at port 8322 if the file has no other\n"
     "  --force            without asking; FILE.bak is the file as it was, as always\n"
     "  --config FILE      in the place of " CONFIG_DEFAULT_PATH ", which the service\n"
@@ -57,6 +62,7 @@ static void answers_finish(struct setup_answers *answers)
     free(answers->broker_user);
     password_clear(&answers->broker_password);
     password_clear(&answers->password);
+    password_clear(&answers->onvif_password);
     password_clear(&answers->login);
 }
 
@@ -74,6 +80,7 @@ static bool parse_options(int argc, char **argv, struct setup_answers *answers, 
                                              {"record", .text = &record},
                                              {"broker", .text = &broker},
                                              {"page", .flag = &answers->page},
+                                             {"onvif", .flag = &answers->onvif},
                                              {"tls", .flag = &answers->tls},
                                              {"force", .flag = &answers->force},
                                              {"config", .text = &answers->config_path},
@@ -97,13 +104,16 @@ static bool parse_options(int argc, char **argv, struct setup_answers *answers, 
 // them.
 static void choose_address(const struct setup_config *config, struct setup_answers *answers)
 {
-    if (!answers->address && answers->user && config_is_loopback(config->old->rtsp.address))
+    bool makes_user = answers->user || setup_config_makes_onvif_user(config, answers);
+
+    if (!answers->address && makes_user && config_is_loopback(config->old->rtsp.address))
         answers->address = g_strdup("0.0.0.0");
 }
 
 static int put_user(const struct setup_config *config, const struct setup_answers *answers,
                     struct error *error)
 {
+    g_autofree char *onvif = onvif_user_path(config->file.path);
     enum config_role role = CONFIG_ROLE_VIEWER;
     struct user user;
     int r =
@@ -114,7 +124,16 @@ static int put_user(const struct setup_config *config, const struct setup_answer
     user_init(&user, answers->user, role, answers->password.text);
     r = users_edit_put(USERS_PASSWORDS, config->wanted->rtsp.users, &user, error);
     explicit_bzero(&user, sizeof user);
-    return r;
+    return r < 0 ? r : onvif_user_forget(onvif, answers->user, error);
+}
+
+static int put_onvif_user(const struct setup_config *config, struct setup_answers *answers,
+                          struct error *error)
+{
+    g_autofree char *onvif = onvif_user_path(config->file.path);
+
+    return onvif_user_put(config->wanted->rtsp.users, onvif, ONVIF_USER, error,
+                          &answers->onvif_password);
 }
 
 // Whether what is in the file may be replaced.
@@ -169,6 +188,8 @@ static int write_all(struct setup_config *config, struct setup_answers *answers,
                                          answers->broker_password.text, error);
     }
     r = r < 0 || !answers->user ? r : put_user(config, answers, error);
+    if (r == 0 && setup_config_makes_onvif_user(config, answers))
+        r = put_onvif_user(config, answers, error);
     r = r < 0 || !changes ? r : setup_config_write(config, error);
     if (r == 0 && changes && config->file.content) {
         printf("\n%s is changed. %s is the file as it was before.\n", config->file.path,
@@ -396,6 +417,17 @@ static void print_page(const struct config *config)
         puts("\nIt warns of edged's own certificate once.");
 }
 
+static void print_onvif(const struct config *config, const struct password *password)
+{
+    g_autofree char *host = choose_host(config->http.address);
+
+    printf("\nFor recorders and Home Assistant (ONVIF): address %s, port %d", host,
+           config->http.port);
+    if (password->text[0])
+        printf(", user %s, password %s", ONVIF_USER, password->text);
+    putchar('\n');
+}
+
 // Writes what is mended of a file in which the user keeps other mistakes. Always an error, which
 // says how to go on.
 static int write_mended(const struct setup_config *config, struct error *error)
@@ -447,6 +479,8 @@ static int run(struct setup_answers *answers, struct setup_config *config, struc
     if (r == 0 && answers->user)
         r = password_ask(answers->user, error, &answers->password);
     r = r < 0 ? r : write_all(config, answers, error);
+    if (r == 0 && strcmp(answers->config_path, CONFIG_DEFAULT_PATH) == 0)
+        setup_avahi_place(config->wanted);
     return r < 0 ? r : start(config, answers, error);
 }
 
@@ -465,6 +499,8 @@ int ctl_setup(int argc, char **argv)
                 print_camera(config.wanted);
             print_report(config.wanted, answers.user);
             print_page(config.wanted);
+            if (answers.onvif)
+                print_onvif(config.wanted, &answers.onvif_password);
         } else {
             fprintf(stderr, "edgectl: %s\n", error.text);
             status = 1;

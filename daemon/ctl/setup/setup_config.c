@@ -257,6 +257,12 @@ static void apply_broker(const struct setup_config *config, const struct setup_a
         set_string(&wanted->mqtt.ca, "");
 }
 
+bool setup_config_makes_onvif_user(const struct setup_config *config,
+                                   const struct setup_answers *answers)
+{
+    return answers->onvif && (answers->user || config->old->rtsp.auth != CONFIG_AUTH_NONE);
+}
+
 static int apply(const struct setup_config *config, const struct setup_answers *answers,
                  struct config *wanted, struct error *error)
 {
@@ -271,14 +277,15 @@ static int apply(const struct setup_config *config, const struct setup_answers *
         free(camera->credentials);
         camera->credentials = setup_config_login_path(config, wanted);
     }
-    if (answers->user) {
+    if (answers->user || setup_config_makes_onvif_user(config, answers)) {
         set_string(&wanted->rtsp.users, config->users_path);
         wanted->rtsp.auth = CONFIG_AUTH_UNSET;
     }
     if (answers->tls && wanted->rtsp.tls_port == 0)
         wanted->rtsp.tls_port = TLS_PORT;
-    if (answers->page)
+    if (answers->page || (answers->onvif && config_is_loopback(wanted->http.address)))
         apply_page(wanted);
+    wanted->onvif.enabled |= answers->onvif;
     if (answers->broker && strcmp(answers->broker, config->old->mqtt.broker) != 0)
         apply_broker(config, answers, wanted);
     r = answers->record ? apply_record(camera, answers->record, error) : 0;

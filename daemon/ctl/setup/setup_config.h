@@ -26,8 +26,10 @@ struct setup_answers {
     struct password broker_password; // of that user; "": it has none
     bool broker_tls;                 // the broker is inside TLS
     struct password password;        // of `user`
+    struct password onvif_password;  // drawn; "": no user was made
     struct password login;           // of an IP camera, "user:password"; "": it has none
     bool tls;                        // encrypted, too
+    bool onvif;                      // ONVIF, with a user of its own
     bool page;                       // the page for browsers is for other machines, too
     bool force;                      // do not ask before an edited configuration is replaced
     bool on_terminal;                // questions can be asked
@@ -74,6 +76,9 @@ char *setup_config_login_path(const struct setup_config *config, const struct co
 // The file with the password of edged's user at the broker: mqtt.password beside the configuration.
 // The caller frees it (g_free).
 char *setup_config_broker_path(const struct setup_config *config);
+// Whether ONVIF gets a user: not where nobody is asked for a password.
+bool setup_config_makes_onvif_user(const struct setup_config *config,
+                                   const struct setup_answers *answers);
 // Whether edged would take the configuration with these answers; those that are NULL stay as the
 // file has them. Changes nothing. -EINVAL with the key and what is allowed. -ENOMEM.
 int setup_config_try(const struct setup_config *config, const struct setup_answers *answers,

@@ -392,6 +392,15 @@ static int ask_page(const struct setup_config *config, struct setup_answers *ans
                          &answers->page);
 }
 
+static int ask_onvif(const struct setup_config *config, struct setup_answers *answers)
+{
+    if (answers->onvif || !answers->address || config_is_loopback(answers->address) ||
+        config->old->onvif.enabled) {
+        return 0;
+    }
+    return ask_yes_or_no("ONVIF for recorders, with a user of its own", false, &answers->onvif);
+}
+
 static int ask_record(const struct setup_config *config, struct setup_answers *answers)
 {
     return ask_checked(config, "Clips to keep: off, events (of motion) or always",
@@ -454,6 +463,7 @@ int setup_questions_ask(const struct setup_config *config, struct setup_answers 
     r = r < 0 ? r : ask_tls(config, answers);
     r = r < 0 ? r : ask_page(config, answers);
     r = r < 0 ? r : ask_record(config, answers);
+    r = r < 0 ? r : ask_onvif(config, answers);
     r = r < 0 ? r : ask_broker(config, answers);
     return r == -ECANCELED ? error_set(error, r, "nothing is written")
            : r < 0         ? error_set(error, r, "%s", strerror(-r))
