@@ -69,10 +69,12 @@ class Reply:
 class Client:
     """Asks a server at its port of HTTP: client.ask(MEDIA, "GetProfile", "<ProfileToken>…")."""
 
-    def __init__(self, port, user=None, password=None, tls=False, host="127.0.0.1", folder="onvif/"):
+    def __init__(self, port, user=None, password=None, tls=False, host="127.0.0.1", source=None,
+                 folder="onvif/"):
         context = ssl._create_unverified_context() if tls else None
         kind = http.client.HTTPSConnection if tls else http.client.HTTPConnection
-        self.connection = kind(host, port, timeout=daemon.PATIENCE_S, **({"context": context} if tls else {}))
+        self.connection = kind(host, port, timeout=daemon.PATIENCE_S, source_address=source and (source, 0),
+                               **({"context": context} if tls else {}))
         self.user, self.password, self.folder = user, password, folder
 
     def post(self, path, body, **headers):

@@ -335,7 +335,8 @@ static void take_username_token(const struct check *check, const struct username
     if (llabs(ahead_s) > USERNAME_TOKEN_LIFE_S) {
         check->answer->clock_ahead_s = ahead_s;
         challenge(check, false);
-    } else if (!username_tokens_take(&check->account->username_tokens, token, created_s)) {
+    } else if (!username_tokens_take(&check->account->username_tokens, token, created_s,
+                                     &check->peer, check->now_ns)) {
         challenge(check, false);
     } else {
         admit(check, user, ACCOUNT_PASSWORD);

@@ -53,25 +53,36 @@ int username_token_created(const struct username_token *token, int64_t *ret_s)
     return 0;
 }
 
+static const struct username_token_kept *find(const struct username_tokens *tokens, uint64_t digest)
+{
+    for (size_t i = 0; i < tokens->count; i++) {
+        if (tokens->kept[i].digest == digest)
+            return &tokens->kept[i];
+    }
+    return NULL;
+}
+
 bool username_tokens_take(struct username_tokens *tokens, const struct username_token *token,
-                          int64_t created_s)
+                          int64_t created_s, const struct peer *from, int64_t now_ns)
 {
     struct username_token_kept *place = &tokens->kept[tokens->next];
+    const struct username_token_kept *before;
     uint8_t digest[SHA1_SIZE];
     uint64_t first;
 
     if (!read_digest(token, digest) || (tokens->forgotten_s && created_s <= tokens->forgotten_s))
         return false;
     memcpy(&first, digest, sizeof first);
-    for (size_t i = 0; i < tokens->count; i++) {
-        if (tokens->kept[i].digest == first)
-            return false;
+    before = find(tokens, first);
+    if (before) {
+        return memcmp(&before->from, from, sizeof *from) == 0 &&
+               now_ns - before->taken_ns <= USERNAME_TOKEN_AGAIN_S * NS_PER_S;
     }
     if (tokens->count < USERNAME_TOKENS_KEPT)
         tokens->count++;
     else
         tokens->forgotten_s = MAX(tokens->forgotten_s, place->created_s);
-    *place = (struct username_token_kept){first, created_s};
+    *place = (struct username_token_kept){first, created_s, now_ns, *from};
     tokens->next = (tokens->next + 1) % USERNAME_TOKENS_KEPT;
     return true;
 }

@@ -2,9 +2,12 @@
 // digest Base64(SHA-1(nonce, created, password)), or the password itself.
 //
 // A digest needs no challenge, so the server remembers those that it has taken, and takes none that
-// was made at another time than about now. It remembers nothing of an earlier start: whoever
-// listened could send a request again that was made up to 5 minutes before.
+// was made at another time than about now. The same address may send one again within 5 s: libonvif
+// has one for all requests of a millisecond. The server remembers nothing of an earlier start:
+// whoever listened could send a request again that was made up to 5 minutes before.
 #pragma once
+
+#include "daemon/common/peer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,6 +15,7 @@
 
 #define USERNAME_TOKEN_NONCE_MAX 256
 #define USERNAME_TOKENS_KEPT 16384
+#define USERNAME_TOKEN_AGAIN_S 5
 #define USERNAME_TOKEN_LIFE_S 300 // that the client's clock may differ, either way
 
 struct username_token {
@@ -30,12 +34,14 @@ int username_token_created(const struct username_token *token, int64_t *ret_s);
 struct username_tokens {
     struct username_token_kept {
         uint64_t digest; // its first bytes
-        int64_t created_s;
+        int64_t created_s, taken_ns;
+        struct peer from;
     } kept[USERNAME_TOKENS_KEPT];
     size_t count, next;  // of `kept`, a ring
     int64_t forgotten_s; // nothing made before that is taken, as it may have been forgotten
 };
 
-// Takes a token that matches its password, made at `created_s`. False: it has been taken before.
+// Takes a token that matches its password, made at `created_s`, at `now_ns` of CLOCK_MONOTONIC.
+// False: it has been taken before.
 bool username_tokens_take(struct username_tokens *tokens, const struct username_token *token,
-                          int64_t created_s);
+                          int64_t created_s, const struct peer *from, int64_t now_ns);

@@ -41,25 +41,40 @@ static const char *digest(uint32_t number, struct username_token *token)
     return text;
 }
 
+TEST(test_a_digest_is_taken_again_from_its_address_for_five_seconds_alone)
+{
+    struct username_tokens *tokens = g_new0(struct username_tokens, 1);
+    struct username_token token = {.created = ""};
+    const struct peer from = peer_parse("10.0.0.5"), other = peer_parse("10.0.0.6");
+
+    digest(7, &token);
+    assert_true(username_tokens_take(tokens, &token, 1000, &from, NS_PER_S));
+    assert_false(username_tokens_take(tokens, &token, 1000, &other, NS_PER_S));
+    assert_true(username_tokens_take(tokens, &token, 1000, &from, 6 * NS_PER_S));
+    assert_false(username_tokens_take(tokens, &token, 1000, &from, 6 * NS_PER_S + 1));
+    assert_false(username_tokens_take(tokens, &token, 1000, &other, 60 * NS_PER_S));
+    g_free(tokens);
+}
+
 TEST(test_a_digest_is_taken_once_even_when_the_table_has_forgotten_it)
 {
     struct username_tokens *tokens = g_new0(struct username_tokens, 1);
     struct username_token token = {.created = ""};
+    const struct peer from = peer_parse("10.0.0.5");
 
     for (uint32_t i = 0; i < USERNAME_TOKENS_KEPT; i++) {
         digest(i, &token);
-        assert_true(username_tokens_take(tokens, &token, 1000 + i / 100));
+        assert_true(username_tokens_take(tokens, &token, 1000 + i / 100, &from, 0));
     }
-    digest(0, &token);
-    assert_false(username_tokens_take(tokens, &token, 1000));
     digest(1u << 31, &token);
-    assert_true(username_tokens_take(tokens, &token, 2000)); // it pushes out number 0, made at 1000
+    assert_true(username_tokens_take(tokens, &token, 2000, &from,
+                                     0)); // it pushes out number 0, made at 1000
     digest(0, &token);
-    assert_false(username_tokens_take(tokens, &token, 1000));
+    assert_false(username_tokens_take(tokens, &token, 1000, &from, 0));
     digest(3u << 30, &token);
-    assert_false(
-        username_tokens_take(tokens, &token, 1000)); // new, but as old as what is forgotten
-    assert_true(username_tokens_take(tokens, &token, 1001));
+    assert_false(username_tokens_take(tokens, &token, 1000, &from,
+                                      0)); // new, but as old as what is forgotten
+    assert_true(username_tokens_take(tokens, &token, 1001, &from, 0));
     g_free(tokens);
 }
 
