@@ -1,4 +1,5 @@
-// Files with passwords and tokens: the users and programs of the server, and the user of a camera.
+// Files with passwords and tokens: the users and programs of the server, those of ONVIF, and the
+// user of a camera.
 // The users that are accepted have to be the same when they are written and read again; a file that
 // others may read is refused, whatever it holds.
 //
@@ -71,6 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     check_users(USERS_PASSWORDS, path);
     check_users(USERS_TOKENS, path);
+    check_users(USERS_ONVIF, path);
     check_credentials(path);
     fuzz_claim(fchmod(fd, 0644) == 0);
     check_refused(path, -EACCES);
