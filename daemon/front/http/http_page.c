@@ -29,13 +29,15 @@
     X(picture_js, "picture.js", "text/javascript; charset=utf-8")                                  \
     X(recorded_js, "recorded.js", "text/javascript; charset=utf-8")                                \
     X(regions_js, "regions.js", "text/javascript; charset=utf-8")                                  \
+    X(screen_js, "screen.js", "text/javascript; charset=utf-8")                                    \
     X(settings_js, "settings.js", "text/javascript; charset=utf-8")                                \
     X(shapes_js, "shapes.js", "text/javascript; charset=utf-8")                                    \
     X(state_js, "state.js", "text/javascript; charset=utf-8")                                      \
     X(timeline_js, "timeline.js", "text/javascript; charset=utf-8")                                \
     X(tune_js, "tune.js", "text/javascript; charset=utf-8")                                        \
     X(video_js, "video.js", "text/javascript; charset=utf-8")                                      \
-    X(webcodecs_js, "webcodecs.js", "text/javascript; charset=utf-8")
+    X(webcodecs_js, "webcodecs.js", "text/javascript; charset=utf-8")                              \
+    X(zoom_js, "zoom.js", "text/javascript; charset=utf-8")
 
 // By the path from the root of the tree, where the compiler runs.
 #define EMBED(name, path)                                                                          \

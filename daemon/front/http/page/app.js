@@ -9,10 +9,12 @@ import {beginLive, buildWall, showAges, showArmed, showLive, showSize} from "./l
 import {logIn} from "./login.js";
 import {beginPlayer, playFrom, shownMs, stop} from "./player.js";
 import {renewRecorded, showRecorded, showStorage} from "./recorded.js";
+import {beginScreen, showFull} from "./screen.js";
 import {buildTabs, changeCount, isChanging, isDrawing, rebuildTab, showTab, tickTab} from "./settings.js";
 import {camera, cameras, mountStatus, paths, state, statusOf, view} from "./state.js";
 import {beginTimeline, moveTimeline, renewTimeline} from "./timeline.js";
 import {Live} from "./video.js";
+import {beginZoom, resetZoom} from "./zoom.js";
 
 export {state};
 
@@ -70,6 +72,7 @@ function route(isAgain = false) {
   Object.assign(state, {place: link.place, at: link.path ? link.atMs : null, chosen,
     isWall: link.place === "live" ? !link.path && cameras().length > 1 : state.isWall});
   document.body.dataset.place = state.place;
+  document.title = `${{recorded: "Recorded", settings: "Settings"}[state.place] ?? (state.isWall ? "Live" : chosen)} · edged`;
   document.body.classList.toggle("wall", state.isWall && state.place === "live");
   for (const each of document.querySelectorAll("nav a")) {
     each.toggleAttribute("aria-current", each.dataset.place === state.place);
@@ -82,6 +85,10 @@ function route(isAgain = false) {
   } else if (state.at !== at || chosen !== was || isAgain) {
     playFrom(state.at);
   }
+  if (before !== camera() || place !== state.place) {
+    resetZoom();
+  }
+  showFull();
   showLive();
   moveTimeline(shownMs());
   showEvents($("events"), state);
@@ -216,7 +223,6 @@ const begin = () => start().catch(fault => {
 
 function listen() {
   const complains = promise => promise.catch(fault => complain(fault.message));
-  $("full").onclick = () => complains($("screen").requestFullscreen());
   $("logout").onclick = () => complains(post("v1/logout", {}).then(() => location.assign("./")));
   $("armed").onchange = event => complains(post(`v1/cameras/${camera()}/armed`, {armed: event.target.checked}));
   $("snapshot").onclick = () => make("a", {href: `snapshot.jpg?camera=${camera()}&view=${view()}`,
@@ -232,8 +238,10 @@ function listen() {
   addEventListener("hashchange", () => state.status && route());
   addEventListener("click", event => event.target.closest?.("a[href^='#']")?.hash === location.hash && state.status && route(true));
   beginLive(live);
+  beginZoom();
   beginPlayer(moveTimeline);
   beginTimeline();
+  beginScreen();
   clipsChanged(0);
   // The pictures tell of a lost connection.
   setInterval(() => tick().catch(fault => fault.isGone || complain(fault.message)), 1000);

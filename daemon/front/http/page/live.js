@@ -56,9 +56,10 @@ function chips(name, chosen, pick) {
 function buildTile(name) {
   const open = () => go({path: shownPath(name)});
   const canvas = make("canvas", {"aria-hidden": "true"});
+  let kind = "mouse";
   const tile = make("div", {class: "tile", role: "group", "aria-label": name, "data-camera": name,
-    onpointerup: event => event.pointerType === "touch" && !event.target.closest("button") && open(),
-    onclick: event => event.target.closest("button") || choose(shownPath(name)),
+    onpointerdown: event => { kind = event.pointerType; },
+    onclick: event => event.target.closest("button") || (kind === "touch" ? open() : choose(shownPath(name))),
     ondblclick: event => event.target.closest("button") || open()},
   canvas, make("p", {class: "place dot"}), make("p", {class: "age"}), make("div", {class: "chips", role: "group", "aria-label": `Views of ${name}`}),
   make("button", {type: "button", class: "enlarge", title: "Enlarge (or double-click the picture)", "aria-label": `Show ${name}`, onclick: open}, "⤢"));
