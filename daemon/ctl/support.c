@@ -23,7 +23,7 @@
 #define DEADLINE_S 120
 #define UNITS                                                                                      \
     "--unit=edged.service --unit=edged.socket --unit='edged-camera@*' --unit=edged-camera.socket " \
-    "--unit=edged-recorder.service --unit=edged-recorder.socket"
+    "--unit=edged-recorder.service --unit=edged-recorder.socket --unit=edged-mqtt.service"
 
 static const char usage[] =
     "Usage: edgectl support [--config FILE] [--output FILE]\n"
@@ -85,14 +85,17 @@ static const struct member {
                                "\"${STATE_DIRECTORY:-/var/lib/edged}/settings.conf\""},
     {"journal.txt", .shell = "journalctl " UNITS " --output=short-iso --lines=20000 --no-pager"},
     // Older ones, too. Resolving their addresses needs the programs as built then.
-    {"crashes.txt", .shell = "journalctl " UNITS " --output=short-iso --lines=2000 --no-pager "
-                             "--grep='crashed by signal|stands at|threads of process|hangs'\n"
-                             "coredumpctl --no-pager list edged edged-camera edged-recorder"},
+    {"crashes.txt", .shell =
+                        "journalctl " UNITS " --output=short-iso --lines=2000 --no-pager "
+                        "--grep='crashed by signal|stands at|threads of process|hangs'\n"
+                        "coredumpctl --no-pager list edged edged-camera edged-recorder edged-mqtt"},
     {"kernel.txt", .shell = "journalctl --dmesg --output=short-iso --lines=2000 --no-pager"},
     {"service.txt", .shell = "systemctl --no-pager --full status edged.service edged.socket "
-                             "edged-camera.socket 'edged-camera@*' edged-recorder.service\n"
+                             "edged-camera.socket 'edged-camera@*' edged-recorder.service "
+                             "edged-recorder.socket edged-mqtt.service\n"
                              "systemctl --no-pager cat edged.service edged.socket "
-                             "edged-camera.socket edged-camera@.service edged-recorder.service"},
+                             "edged-camera.socket edged-camera@.service edged-recorder.service "
+                             "edged-recorder.socket edged-mqtt.service"},
     {"versions.txt", .shell = "echo edgectl " EDGED_VERSION "; edged --version; uname -srvm\n"
                               "cat /etc/os-release /etc/nv_tegra_release\n"
                               "tr '\\0' '\\n' </proc/device-tree/model\n"

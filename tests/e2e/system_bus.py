@@ -1,4 +1,4 @@
-"""A system bus of its own, on which something answers as systemd does for edged's two units."""
+"""A system bus of its own, on which something answers as systemd does for edged's units."""
 
 import subprocess
 import threading
@@ -8,8 +8,12 @@ from gi.repository import Gio, GLib
 from daemon import PATIENCE_S
 
 NAME = "org.freedesktop.systemd1"
-UNITS = {name: f"/org/freedesktop/systemd1/unit/{name.replace('.', '_2e')}"
-         for name in ("edged.service", "edged.socket")}
+UNITS = {name: f"/org/freedesktop/systemd1/unit/{name.replace('.', '_2e').replace('-', '_2d')}"
+         for name in ("edged.service", "edged.socket", "edged-camera.socket", "edged-mqtt.service")}
+STATES = ("LoadState", "ActiveState", "UnitFileState", "Result")
+ACTIVE = ("loaded", "active", "enabled", "success")
+INACTIVE = ("loaded", "inactive", "disabled", "success")
+ABSENT = ("not-found", "inactive", "", "success")
 INTERFACES = Gio.DBusNodeInfo.new_for_xml("""
 <node>
   <interface name="org.freedesktop.systemd1.Manager">
@@ -25,17 +29,18 @@ INTERFACES = Gio.DBusNodeInfo.new_for_xml("""
   </interface>
   <interface name="org.freedesktop.systemd1.Socket">
     <property name="Listen" type="a(ss)" access="read"/>
+    <property name="Result" type="s" access="read"/>
   </interface>
 </node>""").interfaces
 
 
 class SystemBus:
-    """`states`: the properties of edged.service, `socket` those of edged.socket, changed at any time.
+    """`states`: of each unit what STATES names, `listen`: where edged.socket listens, changed at any time.
     `address`: of the bus."""
 
     def __init__(self):
-        self.states = {}
-        self.socket = {"ActiveState": "inactive", "Listen": []}
+        self.states = dict.fromkeys(UNITS, INACTIVE)
+        self.listen = []
         self.process = subprocess.Popen(
             ["dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address"],
             stdout=subprocess.PIPE, text=True,
@@ -72,8 +77,10 @@ class SystemBus:
         invocation.return_value(GLib.Variant("(o)", (UNITS[parameters.unpack()[0]],)))
 
     def _get(self, _connection, _sender, path, _interface, name):
-        states = self.socket if path == UNITS["edged.socket"] else self.states
-        return GLib.Variant("a(ss)" if name == "Listen" else "s", states[name])
+        if name == "Listen":
+            return GLib.Variant("a(ss)", self.listen)
+        unit, = (unit for unit in UNITS if UNITS[unit] == path)
+        return GLib.Variant("s", self.states[unit][STATES.index(name)])
 
     def close(self):
         self.loop.quit()

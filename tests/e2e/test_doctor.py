@@ -12,7 +12,7 @@ import pytest
 import daemon
 from findings import doctor  # noqa: F401
 from ports import free_port
-from system_bus import SystemBus
+from system_bus import ABSENT, ACTIVE, INACTIVE, SystemBus
 from test_http import make_certificate, make_expired_certificate
 
 
@@ -287,31 +287,61 @@ def systemd():
 
 
 @pytest.mark.parametrize("states, verdict, text", [
-    (("not-found", "inactive", "", "success"), "info", "edged.service is not installed"),
-    (("loaded", "active", "enabled", "success"), "ok", "edged.service is active, enabled"),
-    (("loaded", "inactive", "disabled", "success"), "info", "`systemctl enable --now edged`"),
+    (ABSENT, "info", "edged.service is not installed"),
+    (ACTIVE, "ok", "edged.service is active, enabled"),
+    (INACTIVE, "info", "`systemctl enable --now edged`"),
     (("loaded", "failed", "enabled", "exit-code"), "failed", "failed (exit-code): `journalctl -eu"),
     (("bad-setting", "inactive", "", "success"), "failed", "edged.service is bad-setting: see"),
 ])
 def test_service_is_as_systemd_says(doctor, systemd, states, verdict, text):
-    names = ("LoadState", "ActiveState", "UnitFileState", "Result")
-    systemd.states = dict(zip(names, states))
+    systemd.states["edged.service"] = states
     found = doctor(variables={"DBUS_SYSTEM_BUS_ADDRESS": systemd.address})
     assert found.of("service")[0] == verdict and text in found.of("service")[1]
 
 
+@pytest.mark.parametrize("service, states, verdict, text", [
+    (ACTIVE, ACTIVE, "ok", "edged-camera.socket is active"),
+    (ACTIVE, INACTIVE, "failed", "no camera starts without it: `systemctl start edged-camera.socket`"),
+    (INACTIVE, INACTIVE, "info", "edged.service starts it"),
+    (INACTIVE, ("loaded", "failed", "enabled", "resources"), "failed", "failed (resources), and no camera"),
+    (INACTIVE, ABSENT, "failed", "is not-found, and edged.service starts no camera without it: install"),
+])
+def test_the_socket_of_camera_processes_is_as_systemd_says(doctor, systemd, service, states, verdict, text):
+    systemd.states.update({"edged.service": service, "edged-camera.socket": states})
+    found = doctor(variables={"DBUS_SYSTEM_BUS_ADDRESS": systemd.address})
+    assert found.of("camera socket")[0] == verdict and text in found.of("camera socket")[1]
+
+
+def test_a_machine_without_the_service_needs_no_socket_of_camera_processes(doctor, systemd):
+    systemd.states.update({"edged.service": ABSENT, "edged-camera.socket": ABSENT})
+    found = doctor(variables={"DBUS_SYSTEM_BUS_ADDRESS": systemd.address})
+    assert found.of("service")[0] == "info" and "camera socket" not in found.checks
+
+
+@pytest.mark.parametrize("broker, states, verdict, text", [
+    ("", ABSENT, "info", "edged-mqtt.service is not installed, and mqtt.broker unset"),
+    ("", INACTIVE, "info", "edged-mqtt.service is inactive, and mqtt.broker unset"),
+    ("10.0.0.2", ABSENT, "warning", "install the package edged-mqtt"),
+    ("10.0.0.2", INACTIVE, "warning", "is inactive, disabled: `systemctl enable --now edged-mqtt` starts it"),
+    ("10.0.0.2", ACTIVE, "ok", "edged-mqtt.service is active, enabled"),
+    ("10.0.0.2", ("loaded", "failed", "enabled", "signal"), "failed", "failed (signal): `journalctl -eu edged-mqtt`"),
+])
+def test_the_service_of_mqtt_has_to_run_where_a_broker_is_configured(doctor, systemd, broker, states, verdict, text):
+    systemd.states["edged-mqtt.service"] = states
+    found = doctor(mqtt={"broker": broker}, variables={"DBUS_SYSTEM_BUS_ADDRESS": systemd.address})
+    assert found.of("MQTT service")[0] == verdict and text in found.of("MQTT service")[1]
+
+
 @pytest.mark.parametrize("state, listen, verdict, text", [
-    ("active", "127.0.0.1:{}", "ok", "is held by edged.socket for edged"),
-    ("active", "[::]:{}", "failed", "edged.socket listens on [::]:{}: run `edgectl setup`"),
-    ("active", "127.0.0.1:1", "failed", "end the program that has it"),
-    ("inactive", "127.0.0.1:{}", "failed", "end the program that has it"),
+    (ACTIVE, "127.0.0.1:{}", "ok", "is held by edged.socket for edged"),
+    (ACTIVE, "[::]:{}", "failed", "edged.socket listens on [::]:{}: run `edgectl setup`"),
+    (ACTIVE, "127.0.0.1:1", "failed", "end the program that has it"),
+    (INACTIVE, "127.0.0.1:{}", "failed", "end the program that has it"),
 ])
 def test_port_of_the_socket_unit_is_edgeds(doctor, systemd, state, listen, verdict, text):
-    systemd.states = {"LoadState": "loaded", "ActiveState": "inactive", "UnitFileState": "disabled",
-                      "Result": "success"}
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        systemd.socket = {"ActiveState": state, "Listen": [("Stream", listen.format(port))]}
+        systemd.states["edged.socket"], systemd.listen = state, [("Stream", listen.format(port))]
         found = doctor(rtsp={"port": port}, variables={"DBUS_SYSTEM_BUS_ADDRESS": systemd.address})
         assert found.of("RTSP port")[0] == verdict
         assert text.format(port) in found.of("RTSP port")[1]

@@ -37,6 +37,9 @@ JOURNALCTL = """#!/bin/sh
 echo "$@"
 echo 'edged[7]: yard: cannot connect to rtsp://anna:{password}@127.0.0.1:1/, password="{password}"'
 """
+SYSTEMCTL = """#!/bin/sh
+echo "$@"
+"""
 
 
 def support(tmp_path, *arguments, **variables):
@@ -54,9 +57,10 @@ def support(tmp_path, *arguments, **variables):
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "bin").mkdir()
-    journalctl = tmp_path / "bin/journalctl"
-    journalctl.write_text(JOURNALCTL.format(password=PASSWORD))
-    journalctl.chmod(0o755)
+    for name, script in (("journalctl", JOURNALCTL.format(password=PASSWORD)), ("systemctl", SYSTEMCTL)):
+        program = tmp_path / "bin" / name
+        program.write_text(script)
+        program.chmod(0o755)
     return tmp_path
 
 
@@ -92,7 +96,10 @@ def test_what_edged_knows_is_in_the_archive_and_no_password(folder):
     assert [camera["name"] for camera in json.loads(files["status.json"])["cameras"]] == \
         ["garden", "yard", "door"]
     assert "cannot connect to rtsp://***@127.0.0.1:1/" in files["journal.txt"]
-    assert "--unit=edged.service" in files["journal.txt"]
+    for unit in ("edged.service", "edged.socket", "edged-camera@*", "edged-camera.socket", "edged-recorder.service",
+                 "edged-recorder.socket", "edged-mqtt.service"):
+        assert f"--unit={unit} " in files["journal.txt"] and f"--unit={unit} " in files["crashes.txt"]
+        assert f" {unit}" in files["service.txt"]
     for kept in ('name = "garden"', 'rtsp://***@127.0.0.1:1/live', "user-pw=", 'name = "door"'):
         assert kept in files["edged.conf"], files["edged.conf"]
     assert '"cameras.garden.fps"; value = "25"; file = "rtsp://***@' in files["settings.conf"]

@@ -36,7 +36,7 @@ void doctor_say(struct doctor *doctor, enum doctor_verdict verdict, const char *
                 const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 // The checks.
-void doctor_check_service(struct doctor *doctor);     // what systemd says of edged.service
+void doctor_check_service(struct doctor *doctor);     // what systemd says of edged's units
 void doctor_check_control(struct doctor *doctor);     // what the running edged says of itself
 void doctor_check_rtsp(struct doctor *doctor);        // elements, address and port
 void doctor_check_certificate(struct doctor *doctor); // of encrypted connections

@@ -1,5 +1,5 @@
-// The service: what systemd says of edged.service and edged.socket, over D-Bus, as `systemctl
-// status` asks it; what the running edged says of itself; and whether its port is free.
+// The service: what systemd says of edged's units, over D-Bus, as `systemctl status` asks it; what
+// the running edged says of itself; and whether its port is free.
 #include "daemon/client/client.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
 #include "daemon/ctl/setup/setup_service.h"
@@ -50,29 +50,138 @@ static char *unit_ask(const struct service_unit *unit, const char *interface, co
     return r < 0 ? strdup("") : text;
 }
 
-static void say_state(struct doctor *doctor, const struct service_unit *unit)
-{
-    _cleanup_(cleanup_free) char *load = unit_ask(unit, SYSTEMD ".Unit", "LoadState");
-    _cleanup_(cleanup_free) char *active = unit_ask(unit, SYSTEMD ".Unit", "ActiveState");
-    _cleanup_(cleanup_free) char *file = unit_ask(unit, SYSTEMD ".Unit", "UnitFileState");
-    _cleanup_(cleanup_free) char *result = unit_ask(unit, SYSTEMD ".Service", "Result");
+// What systemd says of a unit. All strings are owned, and empty where it says nothing.
+struct unit_state {
+    char *load, *active, *file, *result;
+};
 
-    if (strcmp(load, "not-found") == 0) {
+static void state_read(const struct service_unit *unit, const char *interface,
+                       struct unit_state *ret_state)
+{
+    ret_state->load = unit_ask(unit, SYSTEMD ".Unit", "LoadState");
+    ret_state->active = unit_ask(unit, SYSTEMD ".Unit", "ActiveState");
+    ret_state->file = unit_ask(unit, SYSTEMD ".Unit", "UnitFileState");
+    ret_state->result = unit_ask(unit, interface, "Result");
+}
+
+static void state_finish(struct unit_state *state)
+{
+    free(state->load);
+    free(state->active);
+    free(state->file);
+    free(state->result);
+}
+
+static bool is_installed(const struct unit_state *state)
+{
+    return strcmp(state->load, "not-found") != 0;
+}
+
+static bool is_active(const struct unit_state *state)
+{
+    return strcmp(state->active, "active") == 0 || strcmp(state->active, "reloading") == 0;
+}
+
+// Says what is the same for both services. Whether that was all: the service is neither absent nor
+// inactive.
+static bool say_service(struct doctor *doctor, const char *subject, const char *name,
+                        const struct unit_state *state)
+{
+    if (is_installed(state) && strcmp(state->load, "loaded") != 0) {
+        doctor_say(doctor, DOCTOR_FAILED, subject, "%s.service is %s: see `systemctl status %s`",
+                   name, state->load, name);
+    } else if (strcmp(state->active, "failed") == 0) {
+        doctor_say(doctor, DOCTOR_FAILED, subject,
+                   "%s.service failed (%s): `journalctl -eu %s` says why", name, state->result,
+                   name);
+    } else if (is_active(state)) {
+        doctor_say(doctor, DOCTOR_OK, subject, "%s.service is %s, %s", name, state->active,
+                   state->file);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void say_edged(struct doctor *doctor, const struct unit_state *state)
+{
+    if (say_service(doctor, SUBJECT, "edged", state))
+        return;
+    if (!is_installed(state)) {
         doctor_say(doctor, DOCTOR_INFO, SUBJECT,
                    "edged.service is not installed: `make install` does it");
-    } else if (strcmp(load, "loaded") != 0) {
-        doctor_say(doctor, DOCTOR_FAILED, SUBJECT,
-                   "edged.service is %s: see `systemctl status edged`", load);
-    } else if (strcmp(active, "failed") == 0) {
-        doctor_say(doctor, DOCTOR_FAILED, SUBJECT,
-                   "edged.service failed (%s): `journalctl -eu edged` says why", result);
-    } else if (strcmp(active, "active") == 0 || strcmp(active, "reloading") == 0) {
-        doctor_say(doctor, DOCTOR_OK, SUBJECT, "edged.service is %s, %s", active, file);
     } else {
         doctor_say(doctor, DOCTOR_INFO, SUBJECT,
-                   "edged.service is %s, %s: `systemctl enable --now edged` starts it", active,
-                   file);
+                   "edged.service is %s, %s: `systemctl enable --now edged` starts it",
+                   state->active, state->file);
     }
+}
+
+// Without edged-camera.socket edged.service can start no camera process.
+static void say_camera_socket(struct doctor *doctor, const struct unit_state *edged)
+{
+    static const char subject[] = "camera socket", unit_name[] = "edged-camera.socket";
+    _cleanup_(unit_finish) struct service_unit unit = {0};
+    _cleanup_(state_finish) struct unit_state state = {0};
+
+    if (!is_installed(edged) || unit_find(&unit, unit_name) < 0)
+        return;
+    state_read(&unit, SYSTEMD ".Socket", &state);
+    if (strcmp(state.load, "loaded") != 0) {
+        doctor_say(doctor, DOCTOR_FAILED, subject,
+                   "%s is %s, and edged.service starts no camera without it: install edged again",
+                   unit_name, state.load);
+    } else if (is_active(&state)) {
+        doctor_say(doctor, DOCTOR_OK, subject, "%s is active", unit_name);
+    } else if (strcmp(state.active, "failed") == 0) {
+        doctor_say(doctor, DOCTOR_FAILED, subject,
+                   "%s failed (%s), and no camera starts without it: `systemctl restart %s`",
+                   unit_name, state.result, unit_name);
+    } else if (is_active(edged)) {
+        doctor_say(doctor, DOCTOR_FAILED, subject,
+                   "%s is %s, and no camera starts without it: `systemctl start %s`", unit_name,
+                   state.active, unit_name);
+    } else {
+        doctor_say(doctor, DOCTOR_INFO, subject, "%s is %s: edged.service starts it", unit_name,
+                   state.active);
+    }
+}
+
+static void say_mqtt(struct doctor *doctor)
+{
+    static const char subject[] = "MQTT service";
+    _cleanup_(unit_finish) struct service_unit unit = {0};
+    _cleanup_(state_finish) struct unit_state state = {0};
+    bool is_wanted = *doctor->config->mqtt.broker;
+
+    if (unit_find(&unit, "edged-mqtt.service") < 0)
+        return;
+    state_read(&unit, SYSTEMD ".Service", &state);
+    if (say_service(doctor, subject, "edged-mqtt", &state))
+        return;
+    if (!is_wanted) {
+        doctor_say(doctor, DOCTOR_INFO, subject, "edged-mqtt.service is %s, and mqtt.broker unset",
+                   is_installed(&state) ? state.active : "not installed");
+    } else if (!is_installed(&state)) {
+        doctor_say(doctor, DOCTOR_WARNING, subject,
+                   "mqtt.broker is set, and edged-mqtt.service not installed: install the package "
+                   "edged-mqtt");
+    } else {
+        doctor_say(doctor, DOCTOR_WARNING, subject,
+                   "mqtt.broker is set, and edged-mqtt.service is %s, %s: `systemctl enable --now "
+                   "edged-mqtt` starts it",
+                   state.active, state.file);
+    }
+}
+
+static void say_units(struct doctor *doctor, const struct service_unit *unit)
+{
+    _cleanup_(state_finish) struct unit_state edged = {0};
+
+    state_read(unit, SYSTEMD ".Service", &edged);
+    say_edged(doctor, &edged);
+    say_camera_socket(doctor, &edged);
+    say_mqtt(doctor);
 }
 
 void doctor_check_service(struct doctor *doctor)
@@ -81,7 +190,7 @@ void doctor_check_service(struct doctor *doctor)
     int r = unit_find(&unit, "edged.service");
 
     if (r >= 0) {
-        say_state(doctor, &unit);
+        say_units(doctor, &unit);
     } else if (!unit.bus && sd_booted() > 0) {
         doctor_say(doctor, DOCTOR_INFO, SUBJECT,
                    "systemd runs, but D-Bus does not (%s), by which it is asked: install the "
