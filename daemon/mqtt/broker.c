@@ -115,15 +115,23 @@ static void watch(struct broker *broker)
     broker->condition = condition;
 }
 
+// libmosquitto 2.0.21 returns MOSQ_ERR_PROTOCOL for a certificate that cannot be trusted, earlier
+// ones MOSQ_ERR_TLS. All log what OpenSSL says.
+static bool has_tls_failed(const struct broker *broker, int result)
+{
+    return result == MOSQ_ERR_TLS || (broker->tls && !broker->is_connected &&
+                                      g_str_has_prefix(broker->detail, "OpenSSL Error"));
+}
+
 static const char *explain(const struct broker *broker, int result)
 {
+    if (has_tls_failed(broker, result))
+        return "TLS failed; see mqtt.tls and mqtt.ca";
     switch (result) {
     case MOSQ_ERR_CONN_LOST:
         return broker->is_connected ? "it ended the connection" : "it hung up";
     case MOSQ_ERR_KEEPALIVE:
         return "it does not answer";
-    case MOSQ_ERR_TLS:
-        return "TLS failed; see mqtt.tls and mqtt.ca";
     case MOSQ_ERR_EAI:
         return "its name cannot be found";
     case MOSQ_ERR_ERRNO:

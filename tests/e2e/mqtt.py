@@ -16,6 +16,15 @@ BASE = f"edged/{ID}"
 DISCOVERY = f"homeassistant/device/{ID}"
 
 
+def certificate(folder, name):
+    """Makes NAME.pem of an authority of its own for localhost, and NAME.key."""
+    path = folder / f"{name}.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=localhost",
+                    "-addext", "subjectAltName=DNS:localhost", "-keyout", path.with_suffix(".key"), "-out", path],
+                   check=True, capture_output=True)
+    return path
+
+
 class Process:
     """A program whose output is read as it comes."""
 

@@ -157,8 +157,11 @@ def test_commands_change_settings_for_good_and_refused_ones_are_told_of(moving, 
                                                             and listener.of("error"), explain=listener.text)}
     for path, (_, sentence) in refused.items():
         assert sentence in told[f"{BASE}/set/{path}"]
-    # A control that was moved hears again how it is.
-    assert [payload for topic, payload, *_ in listener.told if topic == f"{BASE}/front/views/edges/gain"][1:] == ["2.5"] * 2
+    # A control that was moved hears again how it is, a moment after the error.
+    def gains():
+        return [payload for topic, payload, *_ in list(listener.told) if topic == f"{BASE}/front/views/edges/gain"]
+
+    daemon.wait_for(lambda: gains()[1:] == ["2.5"] * 2, explain=listener.text)
 
 
 def test_a_command_that_a_broker_has_kept_is_not_followed(moving, broker, run):
@@ -308,13 +311,7 @@ def test_a_refused_password_is_told_once_and_one_that_is_mended_counts(edged, se
 
 
 def test_a_broker_inside_tls_has_to_show_a_certificate_of_the_authority(edged, serve, run, tmp_path):
-    def make(name):
-        mqtt.subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj",
-                             "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout",
-                             tmp_path / f"{name}.key", "-out", tmp_path / f"{name}.pem"], check=True, capture_output=True)
-        return tmp_path / f"{name}.pem"
-
-    own, other, port = make("own"), make("other"), free_port()
+    own, other, port = mqtt.certificate(tmp_path, "own"), mqtt.certificate(tmp_path, "other"), free_port()
     broker = serve("broker", f"listener {port} 127.0.0.1", f"certfile {own}", f"keyfile {own.with_suffix('.key')}")
 
     def keys(ca):
