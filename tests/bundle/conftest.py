@@ -4,10 +4,12 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests/e2e"), str(ROOT / "tests")]
 BUILD = pathlib.Path(os.environ.get("EDGED_BUILD", ROOT / "build")).resolve()
 TARBALL = BUILD / "bundle-check.tar.gz"
 FOLDER = "some where"
@@ -55,8 +57,8 @@ class EmptyRoot:
         )
 
     def start(self, program, *arguments):
-        """Starts a program; its log goes to tmp/log."""
-        with (self.path / "tmp/log").open("wb") as log:
+        """Starts a program; its log is added to tmp/log."""
+        with (self.path / "tmp/log").open("ab") as log:
             self.started.append(
                 subprocess.Popen(self.command(program, *arguments), stderr=log)
             )

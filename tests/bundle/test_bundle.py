@@ -1,18 +1,17 @@
 """A bundle runs where nothing is installed, from any folder, and says what it is made of."""
 
 import json
-import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
 import pytest
 
 from conftest import BUILD, TARBALL, unpack
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
-
-import daemon  # noqa: E402
+import daemon
+import mqtt
+from ports import free_port
 
 SIZE_MAX_BYTES = 60_000_000
 WATCHED_S = 3
@@ -35,16 +34,14 @@ def watch(root, url):
     return dict(zip(words[::2], map(float, words[1::2])))
 
 
+def write_config(root, **groups):
+    settings = {"rtsp": {"port": 0}, "control": {"socket": SOCKET}, "cameras": [daemon.camera()], **groups}
+    config = "".join(f"{key} = {daemon.libconfig(value)};\n" for key, value in settings.items())
+    (root.path / "tmp/edged.conf").write_text(config)
+
+
 def test_bundle_streams_from_a_read_only_folder_in_an_empty_root(empty_root):
-    config = "".join(
-        f"{key} = {daemon.libconfig(value)};\n"
-        for key, value in {
-            "rtsp": {"port": 0},
-            "control": {"socket": SOCKET},
-            "cameras": [daemon.camera()],
-        }.items()
-    )
-    (empty_root.path / "tmp/edged.conf").write_text(config)
+    write_config(empty_root)
     empty_root.start("bin/edged", "--config", "/tmp/edged.conf")
     ready = daemon.wait_for(
         lambda: re.search(r"ready: (rtsp://\S+)", empty_root.log()), explain=empty_root.log
@@ -54,6 +51,32 @@ def test_bundle_streams_from_a_read_only_folder_in_an_empty_root(empty_root):
     assert counts["restarts"] == counts["disconnects"] == 0, counts
     status = empty_root.run("bin/edgectl", "status", "--json", "--socket", SOCKET)
     assert json.loads(status.stdout)["cameras"][0]["state"] == "live"
+
+
+def test_bundle_tells_a_broker_inside_tls_of_its_cameras(empty_root, tmp_path):
+    """The C library of the bundle looks up the name, and its OpenSSL finds no file of a host."""
+    broker_port = free_port()
+    own = mqtt.certificate(tmp_path, "broker")
+    broker = mqtt.Broker(tmp_path / "broker", f"listener {broker_port} 127.0.0.1", f"certfile {own}",
+                         f"keyfile {own.with_suffix('.key')}").start()
+    listener = None
+    try:
+        shutil.copy(own, empty_root.path / "tmp/ca.pem")
+        (empty_root.path / "etc").mkdir()
+        (empty_root.path / "etc/hosts").write_text("127.0.0.1 localhost\n")
+        settings = {"broker": "localhost", "port": broker_port, "tls": True, "ca": "/tmp/ca.pem"}
+        write_config(empty_root, mqtt=settings)
+        empty_root.start("bin/edged", "--config", "/tmp/edged.conf")
+        daemon.wait_for(lambda: "ready: rtsp" in empty_root.log(), explain=empty_root.log)
+        empty_root.start("bin/edged-mqtt", "--config", "/tmp/edged.conf")
+        listener = mqtt.Listener(broker)
+        daemon.wait_for(lambda: any(topic.endswith("/front/live") and payload == "ON"
+                                    for topic, payload in list(listener.kept.items())),
+                        explain=lambda: f"{empty_root.log()}\n{listener.text()}")
+    finally:
+        if listener:
+            listener.end()
+        broker.stop()
 
 
 def test_bundle_keeps_its_list_of_plugins_in_a_folder_of_this_user_alone(empty_root):
