@@ -340,15 +340,18 @@ static void on_sdp(GstElement *rtspsrc, GstSDPMessage *sdp, gpointer data)
     }
 }
 
-// rtspsrc has a pad for each source of RTP (SSRC) of the one video that is asked for.
+// rtspsrc has a pad for each source of RTP (SSRC) of the one video that is asked for. Nothing is
+// linked to a second one, which ends the stream: rtspsrc itself fails of that before 1.24 alone.
 static void on_source(GstElement *rtspsrc, GstPad *pad, gpointer data)
 {
-    (void)rtspsrc;
+    struct rtsp_client *client = data;
+
     (void)pad;
-    if (((struct rtsp_client *)data)->seen) {
-        set_reason(data, "the camera goes on with another SSRC, as after a change of its settings "
-                         "or clock");
-    }
+    if (!client->seen)
+        return;
+    set_reason(client, "the camera goes on with another SSRC, as after a change of its settings or "
+                       "clock");
+    GST_ELEMENT_ERROR(rtspsrc, STREAM, FAILED, (NULL), ("another SSRC"));
 }
 
 // Neither sound nor what ONVIF calls metadata is asked for, nor a second video.
