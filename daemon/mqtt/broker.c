@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <glib-unix.h>
 #include <mosquitto.h>
+#include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +32,7 @@ struct broker {
     guint source, misc, timer;   // GLib source ids: the socket, the keepalive, what comes next
     GIOCondition condition;      // of the source
     bool is_opening;             // the socket is not connected yet
+    bool is_ipv4;                // IPv6 did not reach it
     bool is_connected;           // the broker has accepted
     bool is_refused;             // by the broker, the login
     unsigned unconfirmed;
@@ -100,13 +102,21 @@ static void lose(struct broker *broker, const char *reason)
 
 static gboolean on_socket(gint fd, GIOCondition condition, gpointer data);
 
-// Waits for what the library waits for.
+// From the first bytes of TLS until the broker has accepted.
+static bool is_shaking_hands(const struct broker *broker)
+{
+    return broker->tls && !broker->is_opening && !broker->is_connected;
+}
+
+// Waits for what the library waits for. While hands are shaken that is what the broker says:
+// libmosquitto 2.0.21 wants to write all the while.
 static void watch(struct broker *broker)
 {
     GIOCondition condition = G_IO_IN;
     int fd = broker->mosquitto ? mosquitto_socket(broker->mosquitto) : -1;
+    bool has_more = fd >= 0 && mosquitto_want_write(broker->mosquitto);
 
-    if (fd >= 0 && (broker->is_opening || mosquitto_want_write(broker->mosquitto)))
+    if (broker->is_opening || (has_more && !is_shaking_hands(broker)))
         condition |= G_IO_OUT;
     if (broker->source && (fd < 0 || condition != broker->condition))
         g_clear_handle_id(&broker->source, g_source_remove);
@@ -115,8 +125,8 @@ static void watch(struct broker *broker)
     broker->condition = condition;
 }
 
-// libmosquitto 2.0.21 returns MOSQ_ERR_PROTOCOL for a certificate that cannot be trusted, earlier
-// ones MOSQ_ERR_TLS. All log what OpenSSL says.
+// For a certificate that cannot be trusted libmosquitto 2.0.21 returns MOSQ_ERR_ERRNO with EPROTO,
+// earlier ones MOSQ_ERR_TLS. All log what OpenSSL says.
 static bool has_tls_failed(const struct broker *broker, int result)
 {
     return result == MOSQ_ERR_TLS || (broker->tls && !broker->is_connected &&
@@ -141,6 +151,35 @@ static const char *explain(const struct broker *broker, int result)
     }
 }
 
+static bool has_ipv4(const char *host)
+{
+    const struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found;
+    bool has = getaddrinfo(host, NULL, &hints, &found) == 0;
+
+    if (has)
+        freeaddrinfo(found);
+    return has;
+}
+
+// The socket cannot be connected. libmosquitto has tried the first address of the name alone: if
+// that was one of IPv6, those of IPv4 come next.
+static void fail_to_open(struct broker *broker, const char *reason)
+{
+    struct sockaddr_storage own = {0};
+    socklen_t size = sizeof own;
+
+    if (getsockname(mosquitto_socket(broker->mosquitto), (struct sockaddr *)&own, &size) == 0 &&
+        own.ss_family == AF_INET6 && has_ipv4(broker->host)) {
+        broker->is_ipv4 = true;
+        close_connection(broker);
+        set_timer(broker, 0, on_attempt);
+    } else {
+        broker->is_ipv4 = false;
+        lose(broker, reason);
+    }
+}
+
 static gboolean on_socket(gint fd, GIOCondition condition, gpointer data)
 {
     struct broker *broker = data;
@@ -148,12 +187,14 @@ static gboolean on_socket(gint fd, GIOCondition condition, gpointer data)
     socklen_t size = sizeof code;
 
     if (broker->is_opening && getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size) == 0 && code) {
-        lose(broker, strerror(code));
+        fail_to_open(broker, strerror(code));
         return G_SOURCE_CONTINUE; // it is removed already
     }
     broker->is_opening = false;
     if (condition & ~G_IO_OUT)
         r = mosquitto_loop_read(broker->mosquitto, 1);
+    if (is_shaking_hands(broker) && mosquitto_want_write(broker->mosquitto))
+        condition |= G_IO_OUT;
     if (r == MOSQ_ERR_SUCCESS && condition & G_IO_OUT)
         r = mosquitto_loop_write(broker->mosquitto, 1);
     if (broker->is_refused)
@@ -182,7 +223,10 @@ static gboolean on_no_answer(gpointer data)
     struct broker *broker = data;
 
     broker->timer = 0;
-    lose(broker, "it does not answer");
+    if (broker->is_opening)
+        fail_to_open(broker, "it does not answer");
+    else
+        lose(broker, "it does not answer");
     return G_SOURCE_REMOVE;
 }
 
@@ -300,6 +344,9 @@ static int begin(struct broker *broker, struct error *error)
     mosquitto_message_callback_set(broker->mosquitto, on_message);
     mosquitto_publish_callback_set(broker->mosquitto, on_confirmed);
     mosquitto_log_callback_set(broker->mosquitto, on_log);
+    // Nothing is written before the socket is writable: 2.0.21 would begin TLS before TCP is
+    // connected, and fail.
+    mosquitto_threaded_set(broker->mosquitto, true);
     mosquitto_int_option(broker->mosquitto, MOSQ_OPT_PROTOCOL_VERSION, MQTT_PROTOCOL_V311);
     mosquitto_will_set(broker->mosquitto, broker->will_topic, strlen("offline"), "offline", 1,
                        true);
@@ -307,7 +354,9 @@ static int begin(struct broker *broker, struct error *error)
     r = r < 0 ? r : set_tls(broker, error);
     if (r < 0)
         return r;
-    r = mosquitto_connect_async(broker->mosquitto, broker->host, broker->port, KEEPALIVE_S);
+    // Addresses of another family than the own one are passed over.
+    r = mosquitto_connect_bind_async(broker->mosquitto, broker->host, broker->port, KEEPALIVE_S,
+                                     broker->is_ipv4 ? "0.0.0.0" : NULL);
     return r == MOSQ_ERR_SUCCESS || r == MOSQ_ERR_CONN_PENDING
                ? 0
                : error_set(error, -ECONNREFUSED, "%s", explain(broker, r));
@@ -320,6 +369,7 @@ static gboolean on_attempt(gpointer data)
 
     broker->timer = 0;
     if (begin(broker, &error) < 0) {
+        broker->is_ipv4 = false;
         lose(broker, error.text);
         return G_SOURCE_REMOVE;
     }
