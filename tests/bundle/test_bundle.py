@@ -54,7 +54,8 @@ def test_bundle_streams_from_a_read_only_folder_in_an_empty_root(empty_root):
 
 
 def test_bundle_tells_a_broker_inside_tls_of_its_cameras(empty_root, tmp_path):
-    """The C library of the bundle looks up the name, and its OpenSSL finds no file of a host."""
+    """The C library of the bundle looks up the name, whose IPv6 address is nobody's, and its OpenSSL finds no file of
+    a host."""
     broker_port = free_port()
     own = mqtt.certificate(tmp_path, "broker")
     broker = mqtt.Broker(tmp_path / "broker", f"listener {broker_port} 127.0.0.1", f"certfile {own}",
@@ -63,7 +64,7 @@ def test_bundle_tells_a_broker_inside_tls_of_its_cameras(empty_root, tmp_path):
     try:
         shutil.copy(own, empty_root.path / "tmp/ca.pem")
         (empty_root.path / "etc").mkdir()
-        (empty_root.path / "etc/hosts").write_text("127.0.0.1 localhost\n")
+        (empty_root.path / "etc/hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
         settings = {"broker": "localhost", "port": broker_port, "tls": True, "ca": "/tmp/ca.pem"}
         write_config(empty_root, mqtt=settings)
         empty_root.start("bin/edged", "--config", "/tmp/edged.conf")
