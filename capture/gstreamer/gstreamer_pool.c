@@ -157,7 +157,9 @@ bool gstreamer_pool_offer(GstQuery *query, const struct frame_allocator *allocat
     EdgedPool *pool = g_object_new(EDGED_TYPE_POOL, NULL);
     pool->frames = frame_pool_ref(*frames);
     gst_object_ref_sink(pool);
-    gst_query_add_allocation_pool(query, GST_BUFFER_POOL(pool), (guint)mode.layout.size, 0, 0);
+    // videorate removes a pool whose least and most are the same number, though a most of 0 is
+    // none.
+    gst_query_add_allocation_pool(query, GST_BUFFER_POOL(pool), (guint)mode.layout.size, 1, 0);
     gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL);
     gst_object_unref(pool);
     return true;

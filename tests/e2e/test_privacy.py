@@ -162,10 +162,10 @@ def test_over_http_parts_come_and_go_and_snapshots_show_it(edged, watch):
 
 
 def test_a_picture_that_its_pipeline_keeps_is_hidden_in_a_copy(edged, watch):
-    """imagefreeze shows one picture for ever, and has to find it as it was."""
+    """videorate shows one picture for ten minutes, and has to find it as it was."""
     def cameras(*parts):
-        pipeline = (f"videotestsrc num-buffers=1 pattern=white ! video/x-raw,width={SIZE[0]},"
-                    f"height={SIZE[1]},framerate=30/1 ! imagefreeze")
+        pipeline = (f"videotestsrc pattern=white ! video/x-raw,width={SIZE[0]},height={SIZE[1]},framerate=1/600 "
+                    "! videorate ! video/x-raw,framerate=30/1")
         return [camera(*parts, source="gstreamer", pipeline=pipeline, views=("camera",),
                        regions=[{"name": "all"}])]
 

@@ -23,6 +23,7 @@ TEST(test_elements_that_take_the_pool_cost_no_copy)
         "videotestsrc is-live=true ! video/x-raw,format=YUY2 ! queue",
         "videotestsrc ! video/x-raw,format=RGB ! videoconvert ! video/x-raw,format=NV12",
         "videotestsrc ! jpegenc ! jpegdec",
+        "videotestsrc ! videorate",
     };
     struct harness harness;
 
@@ -60,15 +61,16 @@ TEST(test_after_its_first_picture_a_pipeline_may_pause_as_between_bursts)
     }
 }
 
-// imagefreeze sends one memory again and again: only the first may be handed out as it is, and is
-// not to be written into.
+// videorate sends one memory again and again: only the first may be handed out as it is, and is not
+// to be written into.
 TEST(test_a_repeated_buffer_is_not_handed_out_twice)
 {
     struct harness harness;
     struct frame *first, *second;
 
     harness_init(&harness);
-    harness.camera.pipeline = (char *)"videotestsrc num-buffers=1 ! imagefreeze";
+    harness.camera.pipeline = (char *)"videotestsrc ! video/x-raw,framerate=1/600 ! videorate "
+                                      "! video/x-raw,framerate=30/1";
     harness_start(&harness, ops);
     first = harness_next(&harness);
     second = harness_next(&harness);
