@@ -125,6 +125,16 @@ def test_a_page_behind_a_proxy_that_shows_no_own_origin_is_refused(proxied, addr
 LATER = b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
 
+def refusal_of(server, head):
+    """The lines of the answer's head, in lower case, after which nothing is answered."""
+    answer = exchange(server, head + b"\r\n" + LATER)
+    lines = answer.lower().split(b"\r\n\r\n")[0].split(b"\r\n")
+    assert b"connection: close" in lines, answer
+    assert answer.count(b"\r\nDate: ") == 1 and b"now_us" not in answer
+    assert "reloaded" not in server.stderr()
+    return lines
+
+
 @pytest.mark.parametrize("head", [
     b"POST /v1/reload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 0\r\n",
     b"POST /v1/reload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nContent-Length: 0\r\n",
@@ -143,15 +153,16 @@ LATER = b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     b"GET /v1/time%00 HTTP/1.1\r\nHost: localhost\r\n",
     b"GET /v1/time%0d%0aX HTTP/1.1\r\nHost: localhost\r\n",
     b"GET /v1/ti\x01me HTTP/1.1\r\nHost: localhost\r\n",
-    b"GET /v1/time x HTTP/1.1\r\nHost: localhost\r\n",
     b"GET /v1/time HTTP/1.1\r\n",
 ])
 def test_a_request_that_can_be_read_in_two_ways_is_refused_and_ends_the_connection(opened, head):
-    answer = exchange(opened, head + b"\r\n" + LATER)
-    lines = answer.lower().split(b"\r\n\r\n")[0].split(b"\r\n")
-    assert b" 400 " in lines[0] and b"connection: close" in lines, answer
-    assert answer.count(b"\r\nDate: ") == 1 and b"now_us" not in answer
-    assert "reloaded" not in opened.stderr()
+    assert b" 400 " in refusal_of(opened, head)[0]
+
+
+def test_a_blank_in_the_target_is_refused_or_sent_where_it_is_encoded(opened):
+    """RFC 9112, 3.2, names both. libmicrohttpd before 1.0 does the former, from 1.0 on the latter."""
+    lines = refusal_of(opened, b"GET /v1/time x HTTP/1.1\r\nHost: localhost\r\n")
+    assert b" 400 " in lines[0] or (b" 301 " in lines[0] and b"location: /v1/time%20x" in lines), lines
 
 
 def test_a_request_that_can_be_read_in_one_way_is_answered(opened):
