@@ -68,8 +68,8 @@ TEST(test_managed_frames_are_read_while_the_next_are_computed)
                               .format = "YUYV",
                               .kind = CONFIG_VIEW_EDGES,
                               .gain = 1,
-                              .width = 320,
-                              .height = 240};
+                              .width = 80,
+                              .height = 60};
     struct reader reader = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
     struct error error = {0};
     struct gpu_view_bed bed;
