@@ -8,8 +8,6 @@
 #include "config/config.h"
 #include "config/problems.h"
 
-#define CONFIG_PATCH_BYTES_MAX 65536u
-
 // One setting over the file's, or an element of a list that is taken away.
 struct config_override {
     char *path;    // owned
@@ -103,16 +101,6 @@ char *config_value_text(const struct config *config, const char *path);
 void config_print_schema(FILE *file);
 // The word for a cost in JSON.
 const char *config_cost_word(enum config_cost cost);
-
-// Reads a JSON merge patch (RFC 7396) for `config` into `ret_overrides`, {0} at first, and the
-// paths that go back to what the file says into `ret_resets` (their values mean nothing). Only keys
-// that may be changed over the network are taken, of what `role` is shown. An admin may also reset
-// what is in `kept`, settings of cameras and views that may be gone. -EBADMSG: no JSON, or a key
-// for the second time; -EPERM: a key that may not be changed; -ENOENT: no such key, camera or view;
-// -EINVAL: a value that cannot be one; -ENOMEM. Values are checked when they are loaded.
-int config_patch_read(const struct config *config, const struct config_overrides *kept,
-                      enum config_role role, const char *text, size_t size, struct fault *fault,
-                      struct config_overrides *ret_overrides, struct config_overrides *ret_resets);
 
 // Refuses a change from `running` to `next`, of the paths in `asked` and of those in `resets` that
 // go back to what the file says, that shows somebody of `role` what the file hides. Only an

@@ -84,8 +84,8 @@ int client_download(const struct client *client, const char *page, FILE *file, s
 int client_open_stream(const struct client *client, const char *page, const char *last_id,
                        struct error *error, struct client_wire **ret_wire);
 
-// The JSON object in a reply or an event; the caller json_object_unref()s it. -EPROTO: it is none,
-// or not json_is_shallow().
+// The JSON object in a reply or an event; the caller json_object_unref()s it. -EPROTO: it is none
+// that json_parse() takes.
 int client_parse(const char *text, struct error *error, JsonObject **ret_object);
 // The same of an array, which the caller json_array_unref()s.
 int client_parse_array(const char *text, struct error *error, JsonArray **ret_array);

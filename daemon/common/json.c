@@ -69,48 +69,220 @@ char *json_end_line(JsonBuilder *builder)
 // Reading
 // ---------------------------------------------------------------------
 
-// Characters that may stand outside of strings. json-glib takes comments and single quotes as well,
-// which would hide brackets from whoever counts them.
-#define OUTSIDE " \t\r\n{}[]:,0123456789+-.eEtrufalsn"
+// A text held against the grammar of RFC 8259. json-glib takes more than that: comments, single
+// quotes, 025 for 21, half a surrogate; and it calls itself for each level.
+struct json_check {
+    const char *at, *end;
+    bool is_deep; // it is nested deeper than JSON_DEPTH_MAX
+};
 
-bool json_is_shallow(const char *text, size_t size)
+static bool check_character(struct json_check *check, char wanted)
 {
-    unsigned depth = 0;
-    bool quoted = false;
+    bool there = check->at < check->end && *check->at == wanted;
 
-    for (size_t i = 0; i < size; i++) {
-        if (quoted && text[i] == '\\') {
-            i++;
-        } else if (text[i] == '"') {
-            quoted = !quoted;
-        } else if (!quoted && !strchr(OUTSIDE, text[i])) {
+    check->at += there;
+    return there;
+}
+
+static bool check_word(struct json_check *check, const char *word)
+{
+    while (*word && check_character(check, *word))
+        word++;
+    return !*word;
+}
+
+static void skip_space(struct json_check *check)
+{
+    while (check->at < check->end && *check->at && strchr(" \t\r\n", *check->at))
+        check->at++;
+}
+
+// A mark between values.
+static bool check_mark(struct json_check *check, char wanted)
+{
+    skip_space(check);
+    return check_character(check, wanted);
+}
+
+static bool check_unit(struct json_check *check, unsigned *ret_unit)
+{
+    *ret_unit = 0;
+    for (int i = 0; i < 4; i++, check->at++) {
+        int digit = check->at < check->end ? g_ascii_xdigit_value(*check->at) : -1;
+
+        if (digit < 0)
             return false;
-        } else if (!quoted && (text[i] == '{' || text[i] == '[')) {
-            if (++depth > JSON_DEPTH_MAX)
-                return false;
-        } else if (!quoted && (text[i] == '}' || text[i] == ']') && depth > 0) {
-            depth--;
-        }
+        *ret_unit = *ret_unit * 16 + (unsigned)digit;
     }
     return true;
+}
+
+// The escape behind a backslash: a character of UTF-16, in one unit or in two, but U+0000.
+static bool check_escape(struct json_check *check)
+{
+    unsigned unit, low;
+
+    if (check->at < check->end && *check->at && strchr("\"\\/bfnrt", *check->at))
+        return check_character(check, *check->at);
+    if (!check_character(check, 'u') || !check_unit(check, &unit) || unit == 0)
+        return false;
+    if (unit < 0xd800 || unit > 0xdfff)
+        return true;
+    return unit < 0xdc00 && check_word(check, "\\u") && check_unit(check, &low) && low >= 0xdc00 &&
+           low <= 0xdfff;
+}
+
+static bool check_string(struct json_check *check)
+{
+    if (!check_mark(check, '"'))
+        return false;
+    while (check->at < check->end && *check->at != '"') {
+        bool is_good = (unsigned char)*check->at >= ' ';
+
+        if (check_character(check, '\\'))
+            is_good = check_escape(check);
+        else
+            check->at += is_good;
+        if (!is_good)
+            return false;
+    }
+    return check_character(check, '"');
+}
+
+// One digit or more. *ret_value becomes negative where an int64_t is too small for all of them.
+static bool check_digits(struct json_check *check, int64_t *ret_value)
+{
+    const char *begin = check->at;
+    int64_t value = 0;
+
+    for (; check->at < check->end && g_ascii_isdigit(*check->at); check->at++) {
+        if (value > (INT64_MAX - 9) / 10)
+            value = -1;
+        value = value < 0 ? value : value * 10 + (*check->at - '0');
+    }
+    *ret_value = value;
+    return check->at > begin;
+}
+
+static bool check_number(struct json_check *check)
+{
+    int64_t value = 0, ignored;
+
+    check_character(check, '-');
+    if (!check_character(check, '0') && !check_digits(check, &value))
+        return false;
+    bool has_point = check_character(check, '.');
+    if (has_point && !check_digits(check, &ignored))
+        return false;
+    bool has_exponent = check_character(check, 'e') || check_character(check, 'E');
+    if (has_exponent && !check_character(check, '+'))
+        check_character(check, '-');
+    if (has_exponent && !check_digits(check, &ignored))
+        return false;
+    return has_point || has_exponent || value >= 0;
+}
+
+static bool check_value(struct json_check *check, unsigned depth);
+
+// The members of an object, or the elements of an array, behind the bracket.
+static bool check_list(struct json_check *check, char closing, unsigned depth)
+{
+    if (depth > JSON_DEPTH_MAX) {
+        check->is_deep = true;
+        return false;
+    }
+    if (check_mark(check, closing))
+        return true;
+    do {
+        if (closing == '}' && (!check_string(check) || !check_mark(check, ':')))
+            return false;
+        if (!check_value(check, depth))
+            return false;
+    } while (check_mark(check, ','));
+    return check_mark(check, closing);
+}
+
+static bool check_value(struct json_check *check, unsigned depth)
+{
+    if (check_mark(check, '{'))
+        return check_list(check, '}', depth + 1);
+    if (check_character(check, '['))
+        return check_list(check, ']', depth + 1);
+    switch (check->at < check->end ? *check->at : '\0') {
+    case '"':
+        return check_string(check);
+    case 't':
+        return check_word(check, "true");
+    case 'f':
+        return check_word(check, "false");
+    case 'n':
+        return check_word(check, "null");
+    default:
+        return check_number(check);
+    }
+}
+
+static int check_text(const char *text, size_t size, struct error *error)
+{
+    struct json_check check = {text, text + size, false};
+    const char *valid_end;
+    bool good = check_value(&check, 0);
+
+    if (good) {
+        skip_space(&check);
+        good = check.at == check.end;
+    }
+    if (good) {
+        good = g_utf8_validate(text, (gssize)size, &valid_end);
+        check.at = valid_end;
+    }
+    if (check.is_deep) {
+        return error_refuse(error, -EINVAL, "the body is nested too deep,",
+                            "objects and arrays, up to %d in each other", JSON_DEPTH_MAX);
+    }
+    return good ? 0
+                : error_refuse(error, -EINVAL, "the body is no JSON (at byte %zu),", "an object",
+                               (size_t)(check.at - text) + 1);
+}
+
+// The names in the objects of a text.
+struct names {
+    GHashTable *counts; // by the object: how many came so far
+    char *twice;        // one that its object has already; NULL: none has come
+};
+
+static void on_member(JsonParser *parser, JsonObject *object, const char *name, gpointer data)
+{
+    struct names *names = data;
+    guint count = GPOINTER_TO_UINT(g_hash_table_lookup(names->counts, object)) + 1;
+
+    (void)parser;
+    g_hash_table_insert(names->counts, object, GUINT_TO_POINTER(count));
+    if (count > json_object_get_size(object) && !names->twice)
+        names->twice = g_strdup(name);
 }
 
 int json_parse(const char *text, size_t size, struct error *error, JsonNode **ret_root)
 {
     g_autoptr(JsonParser) parser = json_parser_new();
+    g_autoptr(GHashTable) counts = g_hash_table_new(NULL, NULL);
     g_autoptr(GError) fault = NULL;
+    struct names names = {.counts = counts};
+    int r = check_text(text, size, error);
 
-    if (!g_utf8_validate(text, (gssize)size, NULL) || !json_is_shallow(text, size)) {
-        return error_refuse(error, -EINVAL, "the body is no JSON in UTF-8, or is nested too deep;",
-                            "an object, up to %d in each other", JSON_DEPTH_MAX);
+    if (r < 0)
+        return r;
+    g_signal_connect(parser, "object-member", G_CALLBACK(on_member), &names);
+    if (!json_parser_load_from_data(parser, text, (gssize)size, &fault)) {
+        r = error_refuse(error, -EINVAL, "the body is no JSON (%s),", "an object", fault->message);
+    } else if (names.twice) {
+        r = error_refuse(error, -EINVAL, "the body has \"%.64s\" for the second time in an object,",
+                         "once", names.twice);
+    } else {
+        *ret_root = json_node_ref(json_parser_get_root(parser));
     }
-    if (!json_parser_load_from_data(parser, text, (gssize)size, &fault) ||
-        !json_parser_get_root(parser)) {
-        return error_refuse(error, -EINVAL, "the body is no JSON (%s),", "an object",
-                            fault ? fault->message : "");
-    }
-    *ret_root = json_node_ref(json_parser_get_root(parser));
-    return 0;
+    g_free(names.twice);
+    return r;
 }
 
 int json_parse_object(const char *text, size_t size, struct error *error, JsonObject **ret_object)

@@ -20,11 +20,9 @@ char *json_built_text(JsonBuilder *builder, bool pretty);
 // g_free()s it.
 char *json_end_line(JsonBuilder *builder);
 
-// Whether a text is nested JSON_DEPTH_MAX deep at most, and has nothing outside of strings that is
-// not of JSON. Comes before the parser of json-glib, which calls itself for each level.
-bool json_is_shallow(const char *text, size_t size);
-// Parses a text (RFC 8259, in UTF-8) that json_is_shallow(). -EINVAL, with a sentence; the caller
-// json_node_unref()s the root.
+// Parses a text: JSON of RFC 8259 in UTF-8, nested JSON_DEPTH_MAX deep at most, without U+0000 in a
+// string and without integers beyond int64_t; no object has a name twice. -EINVAL, with a sentence;
+// the caller json_node_unref()s the root.
 int json_parse(const char *text, size_t size, struct error *error, JsonNode **ret_root);
 // The same of an object, the body of a request, which the caller json_object_unref()s.
 int json_parse_object(const char *text, size_t size, struct error *error, JsonObject **ret_object);

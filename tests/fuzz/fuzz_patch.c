@@ -1,11 +1,12 @@
 // A JSON merge patch as PATCH /v1/config gets it, over the built-in defaults. What is taken is laid
 // over them as edged does; a key that may not be changed never comes through.
 //
-// Parsers: config/live/file.c config/live/overrides.c config/live/patch.c config/live/place.c
+// Parsers: config/live/file.c config/live/overrides.c config/live/place.c daemon/common/json.c
+// Parsers: daemon/front/model/patch.c
 #include "tests/fuzz/fuzz.h"
 
-#include "config/live/live.h"
 #include "config/schema/schema.h"
+#include "daemon/front/model/patch.h"
 
 #include <glib.h>
 
@@ -40,8 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int r;
 
     fuzz_claim(file || config_file_read(NULL, NULL, &file) == 0);
-    r = config_patch_read(config_file_plain(file), &kept, role, text, size, &fault, &overrides,
-                          &resets);
+    r = patch_read(config_file_plain(file), &kept, role, text, size, &fault, &overrides, &resets);
     free(text);
     fuzz_claim(r == 0 || fault.error.text[0]);
     if (r < 0)

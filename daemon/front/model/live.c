@@ -4,6 +4,7 @@
 #include "daemon/common/log.h"
 #include "daemon/common/service_files.h"
 #include "daemon/front/model/inverse.h"
+#include "daemon/front/model/patch.h"
 #include "daemon/front/model/settings_file.h"
 
 #include <errno.h>
@@ -550,8 +551,8 @@ static int check_change(const struct live *live, const struct config *running,
                         struct live_request *request, struct draft *change,
                         struct config_problems *problems, struct config **ret_config)
 {
-    int r = config_patch_read(running, &live->kept, request->role, request->text, request->size,
-                              &request->fault, &change->asked, &change->resets);
+    int r = patch_read(running, &live->kept, request->role, request->text, request->size,
+                       &request->fault, &change->asked, &change->resets);
 
     if (r == 0 && request->is_kept && !live->store) {
         return error_set(&request->fault.error, -EINVAL,
