@@ -147,18 +147,14 @@ static bool may_write(const struct record *record, const char *format,
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static struct log_limits limits;
-    struct {
-        const char *format;
-        char camera[40];
-    } key = {.format = format};
+    char key[320];
     bool may;
 
     if (record->priority == LOG_DEBUG)
         return true;
-    for (size_t i = 0; record->camera && record->camera[i] && i < sizeof key.camera; i++)
-        key.camera[i] = record->camera[i];
+    snprintf(key, sizeof key, "%s\n%s", record->camera ? record->camera : "", format);
     pthread_mutex_lock(&lock);
-    may = log_limit_line_of(log_limits_of(&limits, (const uint8_t *)&key, sizeof key),
+    may = log_limit_line_of(log_limits_of(&limits, (const uint8_t *)key, strlen(key)),
                             clock_now_ns(), LOG_LIMIT_EACH_A_MINUTE, ret_suffix);
     pthread_mutex_unlock(&lock);
     return may;
