@@ -79,7 +79,7 @@ check-arm64: ## everything crossed to arm64 without a warning, unit and golden t
 check-api: $(PROGRAMS) ## what edged answers over HTTP against /openapi.yaml, by schemathesis out of PyPI
 	@EDGED_BUILD='$(abspath $(BUILD))' scripts/check-api
 
-check-connect: $(PROGRAMS) $(FAKES) ## edged in a real Home Assistant out of PyPI, which takes Python 3.13 and 1 GB
+check-connect: $(PROGRAMS) $(FAKES) ## edged in a real Home Assistant out of PyPI, by MQTT and by ONVIF; takes Python 3.13, 1 GB, root and onvif-tools
 	@tests/connect/install build/connect
 	@EDGED_CONNECT='$(abspath build/connect)' $(PYTEST) tests/connect
 

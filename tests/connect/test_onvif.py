@@ -3,16 +3,23 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
+import time
+import urllib.request
 
 import pytest
 
 import daemon
 import onvif_client
+from home_assistant import HomeAssistant
 from onvif_client import DEVICE, EVENTS, MEDIA, NOTIFICATION
 
 PYTHON = pathlib.Path(os.environ["EDGED_CONNECT"]) / "bin/python"
 HERE = pathlib.Path(__file__).resolve().parent
+FAKE_CAMERA = daemon.BUILD / "tests/fakes/camera/fake_camera"
+REGIONS = [{"name": "door"}, {"name": "yard"}]  # as the fake camera has them
+ALARM, CELLS, CAMERA = "binary_sensor.gate_motion_alarm", "binary_sensor.gate_cell_motion_detection", "camera.gate_front_edges"
 VIEWS = ("edges", {"name": "photo", "view": "camera", "codec": "mjpeg"})
 PROFILE = "<ProfileToken>front/edges</ProfileToken>"
 CONFIGURATION = "<ConfigurationToken>front/edges</ConfigurationToken>"
@@ -38,14 +45,46 @@ MEDIA_OPERATIONS = {
 
 
 @pytest.fixture
-def served(edged, tmp_path):
-    (tmp_path / "edged-0").mkdir()
-    users = tmp_path / "edged-0/rtsp.users"
-    password = onvif_client.add_user(users)
-    server = edged([daemon.camera(views=VIEWS, width=320, height=240)], settings=onvif_client.settings(users))
-    server.password, server.api = password, server.settings["http"]["port"]
+def serve(edged, tmp_path):
+    """serve(): an edged with a user of ONVIF, "hass"."""
+
+    def start(camera=None, **extra):
+        (tmp_path / "edged-0").mkdir()
+        users = tmp_path / "edged-0/rtsp.users"
+        password = onvif_client.add_user(users)
+        server = edged([camera or daemon.camera(views=VIEWS, width=320, height=240)],
+                       settings=onvif_client.settings(users), STATE_DIRECTORY=tmp_path, **extra)
+        server.password, server.api = password, server.settings["http"]["port"]
+        return server
+
+    return start
+
+
+@pytest.fixture
+def served(serve):
+    server = serve()
     server.wait_mount("/front/edges", lambda mount: mount["width"] == 320)
     return server
+
+
+@pytest.fixture
+def home(tmp_path):
+    one = HomeAssistant(tmp_path / "home")
+    one.start()
+    one.onboard()
+    yield one
+    one.stop()
+
+
+def take_in(home, server):
+    home.add("onvif", {"auto": False}, {"name": "gate", "host": "127.0.0.1", "port": server.api, "username": "hass",
+                                        "password": server.password})
+    home.wait_state(CAMERA, "idle")
+
+
+def toggle(server):
+    camera = server.wait_camera("front", lambda c: c["process"]["pid"] and len(c["regions"]) == 2)
+    os.kill(camera["process"]["pid"], signal.SIGUSR1)
 
 
 def judge(answers):
@@ -71,6 +110,47 @@ def test_every_answer_is_valid_by_onvifs_schemas(served):
     # And the judge refuses what is wrong.
     wrong = answers[DEVICE_OPERATIONS.index("GetUsers")][1].replace("tt:Username", "tt:Usename")
     assert "Usename" in judge([("devicemgmt.wsdl", wrong)])
+
+
+# Home Assistant
+# ---------------------------------------------------------------------
+
+def test_home_assistant_hears_of_motion_and_misses_at_most_three_seconds_of_a_restart(home, serve):
+    server = serve(daemon.camera(regions=REGIONS), EDGED_CAMERA_PROGRAM=FAKE_CAMERA, FAKE_CAMERA="motion")
+    take_in(home, server)
+    home.wait_state(ALARM, "off")
+    home.wait_state(CELLS, "off")
+    for moving in ("on", "off"):
+        toggle(server)
+        home.wait_state(ALARM, moving)
+        home.wait_state(CELLS, moving)
+    for _ in range(2):
+        time.sleep(2)  # it pulls again
+        server.stop()
+        server.start()
+        begin = time.monotonic()
+        toggle(server)
+        home.wait_state(ALARM, "on")
+        took_s = time.monotonic() - begin
+        print(f"motion right after a restart was heard after {took_s:.1f} s")
+        assert took_s <= 3
+        toggle(server)
+        home.wait_state(ALARM, "off")
+    assert "components.onvif" not in home.log(), home.log()
+
+
+def test_home_assistant_shows_a_picture_and_is_told_of_a_wrong_password(home, serve):
+    server = serve(daemon.camera(width=320, height=240))
+    flow = home.ask("/api/config/config_entries/flow", {"handler": "onvif", "show_advanced_options": True})
+    flow = home.ask(f"/api/config/config_entries/flow/{flow['flow_id']}", {"auto": False})
+    flow = home.ask(f"/api/config/config_entries/flow/{flow['flow_id']}", {
+        "name": "gate", "host": "127.0.0.1", "port": server.api, "username": "hass", "password": "guess"})
+    assert flow["errors"] == {"password": "auth_failed"}, flow
+    take_in(home, server)
+    request = urllib.request.Request(f"http://127.0.0.1:{home.port}/api/camera_proxy/{CAMERA}",
+                                     headers={"Authorization": f"Bearer {home.token}"})
+    with urllib.request.urlopen(request, timeout=daemon.PATIENCE_S) as picture:
+        assert picture.headers["Content-Type"] == "image/jpeg" and picture.read(2) == b"\xff\xd8"
 
 
 # Another machine
