@@ -96,6 +96,7 @@ function route(isAgain = false) {
     showRecorded($("clips"), record);
   }
   if (state.place === "settings" && (place !== "settings" || before !== camera() || tab === "picture")) {
+    buildTabs();
     showTab(state.tab);
   }
 }

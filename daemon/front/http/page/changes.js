@@ -19,6 +19,19 @@ function put(object, path, value) {
   path.slice(0, -1).reduce((inner, key) => (inner[key] ??= {}), object)[path.at(-1)] = value;
 }
 
+const isGroup = value => typeof value === "object" && value !== null && !Array.isArray(value);
+
+// Puts what is in `from` into `into`.
+function merge(into, from) {
+  for (const [key, value] of Object.entries(from)) {
+    if (isGroup(value) && isGroup(into[key])) {
+      merge(into[key], value);
+    } else {
+      into[key] = structuredClone(value);
+    }
+  }
+}
+
 export const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
 // A copy without what is at a path.
@@ -81,7 +94,7 @@ class Changes {
   // A slider that is dragged makes one change, which goes back to where it was at first.
   note(change) {
     const last = this.done.at(-1), {path, value, atMs} = change;
-    const goesOn = last && isSame(last.path, path) && value !== null && atMs - last.atMs < 2000;
+    const goesOn = last && isSame(last.path, path) && value !== null && !isGroup(value) && atMs - last.atMs < 2000;
     this.done.push(goesOn ? {...this.done.pop(), value, atMs} : change);
   }
 
@@ -103,7 +116,7 @@ class Changes {
     }
     const kept = {};
     for (const {path, value} of this.done) {
-      put(kept, path, structuredClone(value));
+      merge(kept, nest(path, value));
     }
     this.sending = true;
     const said = await patch(kept, {keep: true}).finally(() => {

@@ -155,6 +155,25 @@ function answer(place, key, fault) {
   }
 }
 
+// Shows what edged has computed of a change: the end of an event follows its start until it is set.
+function renewOthers(place, key) {
+  for (const field of place.querySelectorAll(".field[data-key]")) {
+    const input = field.querySelector("input, select"), value = dig(changes.config, field.dataset.key.split("."));
+    if (field.dataset.key === key || !input || typeof value === "object" || value === undefined ||
+        (input.type === "range" && typeof value !== "number") || field.contains(document.activeElement)) {
+      continue;
+    }
+    if (input.type === "checkbox") {
+      input.checked = Boolean(value);
+    } else {
+      input.max = input.type === "range" ? String(Math.max(Number(input.max), Number(value))) : input.max;
+      input.value = String(value);
+      input.defaultValue = input.value;
+      field.querySelector("output")?.replaceChildren(String(value));
+    }
+  }
+}
+
 // A form that is built again after a change that gives or takes other fields their meaning.
 export function settings(path) {
   const place = make("div");
@@ -169,6 +188,8 @@ export function settings(path) {
     answer(place, key, fault);
     if (undone || (!fault && find(state.schema, key.split("."))?.enum)) {
       build();
+    } else if (!fault) {
+      renewOthers(place, key);
     }
   };
   return {place, build, changed};

@@ -1,19 +1,25 @@
 // Regions, in which motion is an event, and hidden parts: the panel beside the picture on which they are drawn.
 
+import {get} from "./api.js";
 import {actions, changes, dig} from "./changes.js";
-import {make} from "./dom.js";
+import {$, make} from "./dom.js";
 import {settings} from "./forms.js";
 import {Shapes} from "./shapes.js";
 import {camera, cameraStatus, state} from "./state.js";
-
-let shapes = null;
-let removed = [];   // shapes that were removed just now, each {name, path}
 
 const LISTS = {region: "regions", privacy: "privacy"};
 const UNDO_MS = 10000; // for so long a shape that was removed has its own button for that
 const WHOLE = [[0.3, 0.3], [0.7, 0.3], [0.7, 0.7], [0.3, 0.7]];
 
+let shapes = null;
+let removed = [];      // shapes that were removed just now, each {name, path}
+let set = new Map();   // where each key of the camera is set, by its name: {file, from}
+
 const pathOf = shape => ["cameras", camera(), LISTS[shape.kind], shape.name];
+
+// What the file hides only an administrator shows.
+const isLocked = (kind, name) => kind === "privacy" && state.session.role !== "admin" &&
+  set.get(`cameras.${camera()}.privacy.${name}.polygon`)?.file != null;
 
 // How much moves in a region, beside the share that begins an event; moveRegions() fills them in.
 const measure = shape => {
@@ -22,11 +28,14 @@ const measure = shape => {
   return [shape.bar, shape.told];
 };
 
+// A region without a polygon is the whole picture, or a mask that the file names.
 function listShapes(config) {
-  return Object.entries(LISTS).flatMap(([kind, list]) => Object.entries(config[list] ?? {})
-    .filter(([, shape]) => shape?.polygon)
-    .map(([name, shape]) => ({name, kind, polygon: shape.polygon.map(corner => [...corner])})));
+  return Object.entries(LISTS).flatMap(([kind, list]) => Object.entries(config[list] ?? {}).map(([name, shape]) => ({name, kind,
+    polygon: (shape?.polygon ?? []).map(corner => [...corner]), mask: shape?.mask, isLocked: isLocked(kind, name) || Boolean(shape?.mask)})));
 }
+
+const explain = ({kind, polygon, mask, isLocked: locked}) => mask ? "a mask, set in the file" : locked ? "hidden, set in the file"
+  : kind === "privacy" ? "hidden" : polygon.length ? "" : "the whole picture";
 
 // The first free name: region1, region2 …
 function nameShape(all, kind) {
@@ -46,31 +55,63 @@ function save(shape) {
   }
 }
 
+// The same under another name: what is set of it goes with it, and what follows from that is computed again.
+function rename(shape, name) {
+  const path = pathOf(shape), prefix = `${path.join(".")}.`;
+  const own = Object.entries(dig(changes.config, path)).filter(([key]) => key === "polygon" ||
+    (set.get(prefix + key) && set.get(prefix + key).from !== "default"));
+  const recorded = dig(changes.config, ["cameras", camera(), "record", "regions"]);
+  const change = {[LISTS[shape.kind]]: {[shape.name]: null, [name]: Object.fromEntries(own.filter(([key]) => key !== "mask"))}};
+  if (shape.kind === "region" && Array.isArray(recorded) && recorded.includes(shape.name)) {
+    change.record = {regions: recorded.map(each => each === shape.name ? name : each)};
+  }
+  changes.set(["cameras", camera()], change);
+}
+
+// Asks where the settings of the camera come from.
+async function learn() {
+  const {settings: all} = await get("v1/config/settings?all=1");
+  set = new Map(all.filter(({key}) => key.startsWith(`cameras.${camera()}.`)).map(each => [each.key, each]));
+}
+
 // Fills the panel, and draws on the picture.
 export function showRegions(tab, svg) {
-  const config = () => state.config?.cameras?.[camera()];
+  const config = () => state.config?.cameras?.[camera()] ?? {};
   const may = state.session.can_change;
   const hint = make("p", {class: "quiet"});
   const list = make("ul", {class: "list"});
   const place = make("div");
-  let all = listShapes(config()), fields = null;
+  let all = listShapes(config()), fields = null, renamed = "";
+  const named = active => make("div", {class: "field"}, make("label", {for: "shape-name"}, "Name"),
+    make("input", {id: "shape-name", type: "text", value: active.name, maxlength: 32, onchange: event => {
+      renamed = event.target.value.trim();
+      if (renamed && renamed !== active.name && all.some(each => each.kind === active.kind && each.name === renamed)) {
+        changes.say(`There is a ${renamed} already; choose another name.`, true);
+      } else if (renamed && renamed !== active.name) {
+        rename(active, renamed);
+      }
+    }}));
+  const row = (shape, active) => make("li", {class: "row"},
+    make("button", {type: "button", "aria-pressed": String(shape === active), onclick: () => show(shape === active ? null : shape)}, shape.name),
+    explain(shape) && make("span", {class: "quiet"}, explain(shape)),
+    ...(shape.kind === "region" ? measure(shape) : []),
+    !(shape.kind === "privacy" && shape.isLocked) && make("button", {type: "button", disabled: !may, "aria-label": `Remove ${shape.name}`, onclick: () => {
+      all = all.filter(each => each !== shape);
+      changes.set(pathOf(shape), null);
+      offerUndo(shape);
+    }}, "Remove"));
   const show = active => {
-    shapes.show(all, active, may);
-    list.replaceChildren(...all.map(shape => make("li", {class: "row"},
-      make("button", {type: "button", "aria-pressed": String(shape === active), onclick: () => show(shape === active ? null : shape)},
-        shape.kind === "region" ? shape.name : `${shape.name} (hidden)`),
-      ...(shape.kind === "region" ? measure(shape) : []),
-      make("button", {type: "button", disabled: !may, "aria-label": `Remove ${shape.name}`, onclick: () => {
-        all = all.filter(each => each !== shape);
-        changes.set(pathOf(shape), null);
-        offerUndo(shape);
-      }}, "Remove"))), ...removed.filter(({path}) => path[1] === camera()).map(({name, path}) => make("li", {class: "row"},
-      make("span", {}, `${name} is removed.`), make("button", {type: "button", onclick: () => changes.undo(path)}, "Undo"))));
-    hint.textContent = active
-      ? "Click on the picture to add a corner, drag a corner to move it. With the keyboard: arrows move a corner, + adds one after it, Delete removes it."
-      : "Motion in a region is an event. A hidden part is black before anything else sees it.";
-    fields = active?.kind === "region" && dig(changes.config, pathOf(active)) ? settings(pathOf(active)) : null;
-    place.replaceChildren(...(fields ? [make("h3", {}, `Motion in ${active.name}`), fields.place] : []));
+    shapes.show(all, active, may && !active?.isLocked);
+    list.replaceChildren(...all.map(shape => row(shape, active)), ...removed.filter(({path}) => path[1] === camera())
+      .map(({name, path}) => make("li", {class: "row"},
+        make("span", {}, `${name} is removed.`), make("button", {type: "button", onclick: () => changes.undo(path)}, "Undo"))));
+    hint.textContent = !active ? "Motion in a region is an event. A hidden part is black before anything else sees it."
+      : active.isLocked ? "The file sets this shape; change it in edged.conf."
+        : "Click on the picture to add a corner, drag a corner to move it, click on one to remove it. With the keyboard: arrows move a corner, + adds one after it, Delete removes it.";
+    const isKnown = active && dig(changes.config, pathOf(active));
+    fields = active?.kind === "region" && isKnown ? settings(pathOf(active)) : null;
+    place.replaceChildren(...(isKnown && may && !active.isLocked ? [named(active)] : []),
+      ...(fields ? [make("h3", {}, `Motion in ${active.name}`), fields.place] : []));
     fields?.build();
     moveRegions();
   };
@@ -86,10 +127,14 @@ export function showRegions(tab, svg) {
     }, UNDO_MS);
   };
   const changed = told => {
-    if (told.undone || told.fault) {
+    const isRenamed = told.key === `cameras.${camera()}`;
+    if (told.undone || told.fault || isRenamed) {
       all = listShapes(config());
       removed = removed.filter(({path}) => !dig(changes.config, path));
-      show(null);
+      show(isRenamed && !told.fault && !told.undone ? all.find(each => each.name === renamed) ?? null : null);
+      if (isRenamed) {
+        learn().catch(() => {});
+      }
     } else if (!fields && shapes.active) {
       show(shapes.active);
     } else {
@@ -107,12 +152,20 @@ export function showRegions(tab, svg) {
   };
   const last = actions(changed);
   const before = shapes?.active;
-  shapes = new Shapes(svg, save);
+  shapes = new Shapes(svg, $("names"), save);
   tab.append(make("div", {class: "row"},
     make("button", {type: "button", disabled: !may, onclick: event => add(event, "region")}, "New region"),
     make("button", {type: "button", disabled: !may, onclick: event => add(event, "privacy")}, "Hide a part")),
   hint, list, place, last);
-  show(all.find(shape => shape.kind === before?.kind && shape.name === before.name) ?? null);
+  const again = () => all.find(shape => shape.kind === before?.kind && shape.name === before.name) ?? null;
+  show(again());
+  learn().then(() => {
+    if (list.isConnected && !isDrawing()) {
+      const {active} = shapes;
+      all = listShapes(config());
+      show(all.find(shape => shape.kind === active?.kind && shape.name === active.name) ?? null);
+    }
+  }, fault => changes.say(fault.message, true));
 }
 
 // How much moves now; called each second.

@@ -44,6 +44,7 @@ export function showTab(name) {
   $("tab").setAttribute("aria-labelledby", `tab-${name}`);
   $("shapes").toggleAttribute("hidden", true);
   $("tab").replaceChildren();
+  $("names").replaceChildren();
   if (state.schema && state.config && state.chosen) {
     panels[name].show($("tab"), $("shapes"));
   } else {

@@ -1,18 +1,21 @@
 // Polygons drawn on the picture: regions in which motion is an event, and what privacy hides.
 //
-// Corners are shares of the picture's width and height. A click adds a corner, a drag moves one;
-// with the keyboard arrows move the corner that has the focus, + adds one after it and Delete takes it away.
+// Corners are shares of the picture's width and height. A click adds a corner, a drag moves one, a click on one offers
+// to remove it; with the keyboard arrows move the corner that has the focus, + adds one after it, Delete removes it.
 
-import {draw} from "./dom.js";
+import {draw, make} from "./dom.js";
 
 const STEP = 0.01;
+
+const LEAST = 3;   // corners
 
 const clamp = share => Math.min(1, Math.max(0, Math.round(share * 1000) / 1000));
 
 export class Shapes {
-  // `changed` is called with the shape that was changed, once it has an area.
-  constructor(svg, changed) {
-    Object.assign(this, {svg, changed, shapes: [], active: null, may: false});
+  // `names` lies over `svg` and gets what is written. `changed` is called with the shape that was changed, once it has an
+  // area.
+  constructor(svg, names, changed) {
+    Object.assign(this, {svg, names, changed, shapes: [], active: null, may: false, held: -1, picked: -1, isMoved: false});
     svg.setAttribute("viewBox", "0 0 1 1");
     svg.setAttribute("preserveAspectRatio", "none");
     svg.onpointerdown = event => this.down(event);
@@ -22,7 +25,7 @@ export class Shapes {
 
   // Each {name, kind: "region" or "privacy", polygon: [[x, y] …], moving}.
   show(shapes, active, may) {
-    Object.assign(this, {shapes, active, may});
+    Object.assign(this, {shapes, active, may, picked: -1});
     this.svg.removeAttribute("hidden");
     this.svg.classList.toggle("drawing", Boolean(active && may));
     this.draw();
@@ -46,7 +49,9 @@ export class Shapes {
     const corner = Number(event.target.dataset?.corner ?? -1);
     if (corner >= 0) {
       this.held = corner;
+      this.isMoved = false;
     } else {
+      this.isMoved = true;
       this.active.polygon.splice(this.insertAt(this.at(event)), 0, this.at(event));
       this.held = this.active.polygon.findIndex(([x, y]) => x === this.at(event)[0] && y === this.at(event)[1]);
       this.draw();
@@ -71,15 +76,45 @@ export class Shapes {
 
   drag(event) {
     if (this.held >= 0 && this.active) {
-      this.active.polygon[this.held] = this.at(event);
+      const [x, y] = this.active.polygon[this.held], [toX, toY] = this.at(event);
+      if (!this.isMoved && Math.hypot(toX - x, toY - y) < STEP) {
+        return;   // a finger is never quite still
+      }
+      [this.isMoved, this.picked] = [true, -1];
+      this.active.polygon[this.held] = [toX, toY];
       this.draw();
     }
   }
 
   up() {
-    if (this.held >= 0) {
-      this.held = -1;
+    const corner = this.held;
+    this.held = -1;
+    if (corner >= 0 && this.isMoved) {
       this.tell();
+    } else if (corner >= 0) {
+      this.picked = this.picked === corner ? -1 : corner;
+      this.draw();
+    }
+  }
+
+  // Names on the shapes, and beside a corner that was clicked on what may be done with it.
+  write() {
+    const at = ([x, y], element) => {
+      Object.assign(element.style, {left: `${100 * x}%`, top: `${100 * y}%`});
+      return element;
+    };
+    const middle = polygon => [0, 1].map(i => polygon.reduce((sum, corner) => sum + corner[i], 0) / polygon.length);
+    this.names.replaceChildren(...this.shapes.filter(shape => shape.polygon.length >= LEAST)
+      .map(shape => at(middle(shape.polygon), make("span", {class: "name"}, shape.name))));
+    const corner = this.may ? this.active?.polygon[this.picked] : null;
+    if (corner) {
+      this.names.append(at(corner, make("button", {type: "button", class: "cut", disabled: this.active.polygon.length <= LEAST,
+        title: this.active.polygon.length <= LEAST ? "Three corners are the least" : "", onclick: () => {
+          this.active.polygon.splice(this.picked, 1);
+          this.picked = -1;
+          this.draw();
+          this.tell();
+        }}, "Remove corner")));
     }
   }
 
@@ -91,7 +126,7 @@ export class Shapes {
     } else if (event.key === "+" || event.key === "Insert") {
       const [x, y] = this.active.polygon[corner], [nextX, nextY] = this.active.polygon[(corner + 1) % this.active.polygon.length];
       this.active.polygon.splice(++corner, 0, [clamp((x + nextX) / 2), clamp((y + nextY) / 2)]);
-    } else if (event.key === "Delete" || event.key === "Backspace") {
+    } else if ((event.key === "Delete" || event.key === "Backspace") && this.active.polygon.length > LEAST) {
       this.active.polygon.splice(corner, 1);
     } else {
       return;
@@ -103,7 +138,7 @@ export class Shapes {
   }
 
   tell() {
-    if (this.active.polygon.length >= 3) {
+    if (this.active.polygon.length >= LEAST) {
       this.changed(this.active);
     }
   }
@@ -123,6 +158,7 @@ export class Shapes {
       corner.addEventListener("keydown", event => this.key(event, i));
       this.svg.append(corner);
     }
+    this.write();
     this.colour();
   }
 }
