@@ -34,7 +34,8 @@ struct channel {
     uint32_t number;
     const struct channel_environment *environment;
 
-    bool active;                  // computed, as this frame began, for either of the next two
+    bool active;                  // as this frame began: for an encoder, or for snapshots of late
+    bool computing;               // this frame's picture
     bool encoding;                // somebody watches
     bool begun;                   // a picture is being made
     bool slate_shown;             // by the newest picture that went to the encoder
@@ -506,6 +507,8 @@ bool channel_begin(struct channel *channel)
 
     channel->encoding = channel->watched && channel->now.encoder.encoder && !channel->lost;
     channel->active = channel->encoding || snapshots;
+    channel->computing =
+        channel->encoding || snapshot_wishes_compute(&channel->snapshots, channel->now.settings);
     view_set_active(channel->now.view, channel->active);
     return channel->active;
 }
@@ -526,7 +529,7 @@ static int blame(const struct channel *channel, int code)
 
 int channel_begin_picture(struct channel *channel, struct frame *frame, struct error *error)
 {
-    if (!channel->active)
+    if (!channel->computing)
         return 0;
     int r = view_begin(channel->now.view, frame, error);
     if (r == -ENOBUFS) {

@@ -223,6 +223,11 @@ bool snapshot_wishes_begin(struct snapshot_wishes *wishes, const struct config_v
     return wishes->until_ns;
 }
 
+bool snapshot_wishes_compute(const struct snapshot_wishes *wishes, const struct config_view *view)
+{
+    return wishes->served || (wishes->until_ns && remembers(view));
+}
+
 void snapshot_wishes_serve(struct snapshot_wishes *wishes, struct snapshots *snapshots,
                            uint32_t view, struct frame *picture, int quality)
 {

@@ -26,16 +26,19 @@ struct snapshot_wishes {
     atomic_uint wanted; // bits of the scales
     // Lane thread only.
     unsigned served;  // those that are to be made of this frame
-    int64_t until_ns; // the view goes on: who wants snapshots often wants another soon
+    int64_t until_ns; // the view stays active: who wants snapshots often wants another soon
 };
 
 // Any thread. One is wanted, of a scale below LINK_SCALES.
 void snapshot_wishes_add(struct snapshot_wishes *wishes, unsigned scale);
-// Lane thread. A frame begins; whether its picture is to be computed for snapshots. `goes_on`: the
-// picture of the frame before was computed. Where pictures of `view` are compared with those before
-// them, nothing moves in the first, so it is no snapshot.
+// Lane thread. A frame begins; whether the view is active for snapshots. `goes_on`: it was active
+// in the frame before. Where pictures of `view` are compared with those before them, nothing moves
+// in the first, so it is no snapshot.
 bool snapshot_wishes_begin(struct snapshot_wishes *wishes, const struct config_view *view,
                            bool goes_on);
+// Lane thread. Whether the picture of the frame that has begun is to be computed for snapshots. In
+// the frames between two of them this is so only where pictures are compared.
+bool snapshot_wishes_compute(const struct snapshot_wishes *wishes, const struct config_view *view);
 // Lane thread. Has the JPEGs made of the frame's picture and sent to the front. `view` is the
 // view's number; the picture is referenced. While one of this view is under way they stay wanted,
 // so that no more than one picture is held besides those that wait for an encoder.

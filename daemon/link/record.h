@@ -190,7 +190,7 @@ struct record_clips {
     uint16_t more; // another one follows
 };
 
-// What there is of a step.
+// The content of a step.
 enum record_step {
     RECORD_STEP_EMPTY,
     RECORD_STEP_FOOTAGE,

@@ -288,6 +288,30 @@ def test_opencv_and_ffmpeg_play_the_stream(snapped):
     assert len(frames) == 5 * WIDTH * HEIGHT
 
 
+def test_between_the_pictures_of_a_slow_stream_nothing_is_computed(snapped):
+    """Of 30 pictures of the camera a second two are."""
+    server = snapped(views=["edges"])
+
+    def counted():
+        return [stage["runs"] for stage in server.camera()["stages"] if stage["name"] == "gradient"]
+
+    connection = daemon.UnixConnection(server.socket)
+    connection.request("GET", "/stream.mjpg?fps=2&width=160")
+    response, text = connection.getresponse(), b""
+    while text.count(b"X-Timestamp") < 3:
+        text += response.read1(65536)
+    runs, = daemon.wait_for(counted)
+    frames, made = server.camera()["frames"], server.mount()["snapshots"]
+    while text.count(b"X-Timestamp") < 13:
+        text += response.read1(65536)
+    frames = server.camera()["frames"] - frames
+    made = server.mount()["snapshots"] - made
+    runs = counted()[0] - runs
+    connection.close()
+    print(f"{made} JPEGs and {runs} pictures of {frames} frames")
+    assert runs <= made + 4 and frames > 3 * made  # a status is up to a second old
+
+
 def test_a_slow_reader_gets_the_newest_pictures(snapped):
     """Whoever reads nothing for a while goes on with a picture of now."""
     server = snapped()
