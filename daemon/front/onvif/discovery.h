@@ -18,7 +18,7 @@
 
 struct discovery;
 
-// What an answer says of this device. All is borrowed.
+// This device, as an answer describes it. All is borrowed.
 struct discovery_device {
     const char *uuid;
     const char *const *scopes; // ends in NULL

@@ -50,7 +50,7 @@ void pull_points_free(struct pull_points *points);
 // Answers all that wait, and lets none wait any more.
 void pull_points_stop(struct pull_points *points);
 
-// Who a pull point is for. All is borrowed.
+// The client of a pull point. All is borrowed.
 struct pull_client {
     const char *user;   // "": nobody is asked
     const char *camera; // the only one that is of interest; NULL: all

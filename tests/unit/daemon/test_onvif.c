@@ -1,5 +1,5 @@
-// What no request over the network reaches quickly: the digest of ONVIF's own example, a table of
-// digests that is full, durations, and a pull point that overflows.
+// Cases that no request over the network reaches quickly: the digest of ONVIF's own example, a
+// table of digests that is full, durations, and a pull point that overflows.
 #include "config/base.h"
 #include "daemon/front/account/username_token.h"
 #include "daemon/front/events/event_feed.h"
