@@ -183,6 +183,18 @@ static void check_default(struct validation *validation, enum users_kind kind,
         validation_error(validation, users_key(kind), &error);
 }
 
+// Without a password of its own nobody logs in by WS-UsernameToken, as most clients do.
+static void check_onvif_users(struct validation *validation, const struct config *config)
+{
+    _cleanup_(cleanup_free) char *path =
+        users_path(USERS_ONVIF, config, validation->text->files[0]);
+
+    if (config->onvif.enabled && *config->rtsp.users && !path) {
+        validation_warn(validation, "onvif.enabled",
+                        "got true without a user for it; `edgectl passwd --onvif NAME` makes one");
+    }
+}
+
 static int check_rtsp(struct validation *validation, struct config *config)
 {
     int r = check_users(validation, "rtsp.users", USERS_PASSWORDS, &config->rtsp.users);
@@ -192,6 +204,7 @@ static int check_rtsp(struct validation *validation, struct config *config)
     if (!*config->rtsp.tokens)
         check_default(validation, USERS_TOKENS, config);
     check_default(validation, USERS_ONVIF, config);
+    check_onvif_users(validation, config);
     if (r == 0)
         r = place_beside(validation, "rtsp.certificate", &config->rtsp.certificate);
     if (r == 0)

@@ -95,15 +95,19 @@ def test_a_camera_process_cannot_touch_files_with_secrets(edged, elements, watch
     viewer.wait_numbers(pattern.FPS)
 
 
-def test_a_camera_process_cannot_touch_tokens_that_no_key_names(elements, watch, tmp_path, own_folder):
+def test_a_camera_process_cannot_touch_secrets_that_no_key_names(elements, watch, tmp_path, own_folder):
     """Beside the configuration, from where edged takes them."""
-    tokens = own_folder / "edged-0/rtsp.tokens"
+    tokens, plain = (own_folder / "edged-0" / name for name in ("rtsp.tokens", "onvif.passwords"))
     tokens.parent.mkdir()
     make_token(tokens, "desk")
+    plain.write_text("hass:a-password\n")
+    plain.chmod(0o600)
     with daemons(own_folder) as edged:
-        _, _, results = start(edged, elements, watch, tmp_path / "tried", {"FAKE_ENCODER_SECRETS": tokens})
+        _, _, results = start(edged, elements, watch, tmp_path / "tried",
+                              {"FAKE_ENCODER_SECRETS": f"{tokens}:{plain}"})
     if has_landlock():
-        assert {results[f"{action}-rtsp.tokens"] for action in ("read", "write", "replace")} == {errno.EACCES}
+        assert {results[f"{action}-{path.name}"] for path in (tokens, plain)
+                for action in ("read", "write", "replace")} == {errno.EACCES}
 
 
 @pytest.mark.parametrize("in_units", [False, True])

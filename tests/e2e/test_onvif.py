@@ -289,6 +289,25 @@ def test_without_users_this_machine_needs_no_login(bed):
     assert client.ask(MEDIA, "GetProfiles", Origin="http://elsewhere.example").status == 403
 
 
+def test_a_check_misses_the_user_and_names_a_mistake(tmp_path):
+    config, users = tmp_path / "edged.conf", tmp_path / "rtsp.users"
+    write_users(users, vera="viewer")
+    config.write_text(f'rtsp = {{ users = "{users}"; }};\nonvif = {{ enabled = true; }};')
+    check = daemon.run_edged("--config", config, "--check")
+    assert check.returncode == 0 and (
+        f"{config}:2: warning: onvif.enabled: got true without a user for it; `edgectl passwd --onvif" in check.stderr)
+    onvif_client.add_user(users)
+    assert daemon.run_edged("--config", config, "--check").stderr == ""
+    with (tmp_path / "onvif.passwords").open("a") as file:
+        file.write("eva\n")
+    check = daemon.run_edged("--config", config, "--check")
+    assert check.returncode == 1 and f"onvif.passwords: {tmp_path}/onvif.passwords:4: expected two" in check.stderr
+    (tmp_path / "onvif.passwords").unlink()
+    config.write_text("http = { port = 0; };\nonvif = { enabled = true; };")
+    check = daemon.run_edged("--config", config, "--check")
+    assert check.returncode == 1 and ":2: error: onvif.enabled: got true with http.port = 0, allowed:" in check.stderr
+
+
 def test_edgectl_makes_viewers_alone(tmp_path):
     users = tmp_path / "rtsp.users"
     write_users(users, otto="operator")

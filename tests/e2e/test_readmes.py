@@ -29,6 +29,9 @@ def test_configurations_are_taken(tmp_path, page, block):
     users = tmp_path / "rtsp.users"
     subprocess.run([daemon.BUILD / "edgectl", "passwd", "--file", users, "anna"],
                    input="correct horse\n", text=True, check=True, capture_output=True)
+    if "onvif" in block:
+        subprocess.run([daemon.BUILD / "edgectl", "passwd", "--onvif", "--file", users, "recorder"], check=True,
+                       capture_output=True)
     configuration = tmp_path / "edged.conf"
     configuration.write_text(block.replace("/etc/edged/rtsp.users", str(users)))
     check = subprocess.run([daemon.BUILD / "edged", "--check", "--config", configuration],
