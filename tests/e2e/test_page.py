@@ -1,8 +1,10 @@
 """The page as a browser fetches it; what it does in one is shown by tests/browser."""
 
 import gzip
+import json
 import re
 import urllib.error
+import urllib.parse
 import urllib.request
 
 import pytest
@@ -21,7 +23,7 @@ def base(shared_edged):
 def fetch(url, **headers):
     request = urllib.request.Request(url, headers=headers)
     with urllib.request.urlopen(request, timeout=daemon.PATIENCE_S) as reply:
-        return reply.headers, reply.read().decode()
+        return reply.headers, reply.read().decode(errors="replace")
 
 
 def test_a_browser_gets_the_page_and_others_a_list(base):
@@ -46,7 +48,17 @@ def test_the_page_is_small_and_comes_from_here_alone(base):
         assert not re.search(r"""["'`]/(v1|page|snapshot|stream|login)\b""", text), path
     assert {"/page/app.js", "/page/video.js", "/page/style.css"} <= set(files)
     # As a browser gets them.
-    assert sum(len(gzip.compress(text.encode())) for text in files.values()) < 64 * 1024
+    assert sum(len(gzip.compress(text.encode())) for text in files.values()) < 80 * 1024
+
+
+def test_the_manifest_makes_it_an_app_of_its_own_below_any_path(base):
+    headers, text = fetch(base + "/page/manifest.json")
+    manifest = json.loads(text)
+    assert headers["Content-Type"] == "application/manifest+json"
+    at = "http://host/edged/page/manifest.json"
+    assert urllib.parse.urljoin(at, manifest["start_url"]) == urllib.parse.urljoin(at, manifest["scope"]) == "http://host/edged/"
+    for icon in manifest["icons"]:
+        assert fetch(f"{base}/page/{icon['src']}")[0]["Content-Type"] == icon["type"]
 
 
 def test_a_file_comes_packed_to_who_unpacks_it(base):

@@ -11,6 +11,8 @@
     X(index_html, "index.html", "text/html; charset=utf-8")                                        \
     X(style_css, "style.css", "text/css; charset=utf-8")                                           \
     X(icon_svg, "icon.svg", "image/svg+xml")                                                       \
+    X(icon_png, "icon.png", "image/png")                                                           \
+    X(manifest_json, "manifest.json", "application/manifest+json")                                 \
     X(age_js, "age.js", "text/javascript; charset=utf-8")                                          \
     X(api_js, "api.js", "text/javascript; charset=utf-8")                                          \
     X(app_js, "app.js", "text/javascript; charset=utf-8")                                          \
@@ -24,6 +26,7 @@
     X(live_js, "live.js", "text/javascript; charset=utf-8")                                        \
     X(login_js, "login.js", "text/javascript; charset=utf-8")                                      \
     X(mse_js, "mse.js", "text/javascript; charset=utf-8")                                          \
+    X(notify_js, "notify.js", "text/javascript; charset=utf-8")                                    \
     X(numbers_js, "numbers.js", "text/javascript; charset=utf-8")                                  \
     X(player_js, "player.js", "text/javascript; charset=utf-8")                                    \
     X(picture_js, "picture.js", "text/javascript; charset=utf-8")                                  \

@@ -13,7 +13,9 @@ export function judge(picture, camera, nowMs = performance.now()) {
   const isFrozen = isOld && nowMs - picture.drawnMs > limitMs / 2;   // else it is only late
   const isLost = picture.slate || camera.state !== "live";
   const why = isLost && (camera.error || (camera.state === "live" ? "no signal" : camera.state));
-  const words = [isFrozen ? `frozen since ${clock(Date.now() - ageMs)}` : isOld && `${(ageMs / 1000).toFixed(1)} s behind`,
-    why].filter(Boolean).join(": ");
-  return {isOld, isLost, words, state: isFrozen ? "frozen" : isLost && camera.state === "live" ? "no signal" : camera.state};
+  const late = isFrozen ? `frozen since ${clock(Date.now() - ageMs)}`
+    : isOld && `${(ageMs / 1000).toFixed(1)} s behind`;
+  const words = [late, why].filter(Boolean).join(": ");
+  const state = isFrozen ? "frozen" : isLost && camera.state === "live" ? "no signal" : camera.state;
+  return {isOld, isLost, words, state};
 }

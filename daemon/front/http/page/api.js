@@ -44,7 +44,9 @@ export async function* pieces(reply) {
 
 // Asks, and gives what `take` makes of the reply, which ends with that, with `signal` and with its deadline. Errors
 // are what the server says, with the key that is wrong.
-export async function ask(path, {signal, ...options}, take) {
+/** @param {any} options as fetch() takes them */
+export async function ask(path, options, take) {
+  const {signal, ...rest} = options;
   const call = new AbortController();
   const end = () => call.abort();
   signal?.addEventListener("abort", end);
@@ -52,7 +54,7 @@ export async function ask(path, {signal, ...options}, take) {
     if (signal?.aborted) {
       throw signal.reason;
     }
-    const reply = await within(fetch(path, {cache: "no-store", signal: call.signal, ...options}), true);
+    const reply = await within(fetch(path, {cache: "no-store", signal: call.signal, ...rest}), true);
     if (!reply.ok) {
       const told = await reply.json().catch(() => ({}));
       throw Object.assign(new Error(told.detail ?? told.error ?? reply.statusText), {status: reply.status});
@@ -64,7 +66,8 @@ export async function ask(path, {signal, ...options}, take) {
   }
 }
 
-export const send = (body, type = "application/json") => ({headers: {"Content-Type": type}, body: JSON.stringify(body)});
+export const send = (body, type = "application/json") =>
+  ({headers: {"Content-Type": type}, body: JSON.stringify(body)});
 
 export async function request(method, path, body, type) {
   const text = await ask(path, {method, ...(body === undefined ? {} : send(body, type))},

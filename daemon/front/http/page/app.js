@@ -7,6 +7,7 @@ import {isSame} from "./changes.js";
 import {goInstead, readLink} from "./link.js";
 import {beginLive, buildWall, showAges, showArmed, showLive, showSize} from "./live.js";
 import {logIn} from "./login.js";
+import {beginNotify, isNotifying, notify} from "./notify.js";
 import {beginPlayer, playFrom, shownMs, stop} from "./player.js";
 import {renewRecorded, showRecorded, showStorage} from "./recorded.js";
 import {beginScreen, showFull} from "./screen.js";
@@ -21,7 +22,10 @@ export {state};
 const WAYS = {webcodecs: "WebCodecs", mse: "Media Source Extensions", jpeg: "JPEG pictures"};
 
 const EVENTS = {
-  motion_started: takeMotion,
+  motion_started(event) {
+    takeMotion(event);
+    notify(event);
+  },
   motion_ended: takeMotion,
   camera_state({camera: name, state: now, error}) {
     Object.assign(statusOf(name) ?? {}, {state: now, error});
@@ -72,7 +76,8 @@ function route(isAgain = false) {
   Object.assign(state, {place: link.place, at: link.path ? link.atMs : null, chosen,
     isWall: link.place === "live" ? !link.path && cameras().length > 1 : state.isWall});
   document.body.dataset.place = state.place;
-  document.title = `${{recorded: "Recorded", settings: "Settings"}[state.place] ?? (state.isWall ? "Live" : chosen)} · edged`;
+  const title = {recorded: "Recorded", settings: "Settings"}[state.place] ?? (state.isWall ? "Live" : chosen);
+  document.title = `${title} · edged`;
   document.body.classList.toggle("wall", state.isWall && state.place === "live");
   for (const each of document.querySelectorAll("nav a")) {
     each.toggleAttribute("aria-current", each.dataset.place === state.place);
@@ -144,7 +149,7 @@ function takeMotion(event) {
   }, 100);
 }
 
-// Once a second: numbers on the tiles, charts, and now and then the status of all views: with a video comes that of its own.
+// Once a second: numbers, charts, and now and then the status of all views: with a video comes that of its own.
 async function tick() {
   for (const [path, picture] of state.pictures) {
     state.numbers.set(path, picture.take());
@@ -197,7 +202,8 @@ async function start() {
 function showUser() {
   const {user, role, can_change: may, way} = state.session;
   $("user").textContent = user ? `${user}, ${role}` : may ? "may change settings" : "may watch";
-  $("user").title = may ? "" : user ? "To change something, log in as an operator." : "To change something, open the link that edgectl page prints.";
+  $("user").title = may ? "" : user ? "To change something, log in as an operator."
+    : "To change something, open the link that edgectl page prints.";
   $("logout").hidden = way !== "cookie";
   $("to-settings").hidden = !may;
   document.body.classList.toggle("operator", may);
@@ -208,7 +214,8 @@ function renewSoon() {
   clearTimeout(state.renewal);
   state.renewal = setTimeout(() => {
     const {activeElement: field} = document;
-    const isTyping = field?.closest("#tab") && field.matches("[type=text], [type=number]") && field.value !== field.defaultValue;
+    const isText = field?.closest("#tab") && field.matches("[type=text], [type=number]");
+    const isTyping = isText && field.value !== field.defaultValue;
     if (isTyping || isChanging() || isDrawing() || document.querySelector("#panel :active, #shapes:active")) {
       renewSoon();
     } else {
@@ -237,12 +244,19 @@ function listen() {
   };
   $("skip").onclick = () => $("main").focus();
   addEventListener("hashchange", () => state.status && route());
-  addEventListener("click", event => event.target.closest?.("a[href^='#']")?.hash === location.hash && state.status && route(true));
+  addEventListener("click", event => {
+    if (event.target.closest?.("a[href^='#']")?.hash === location.hash && state.status) {
+      route(true);   // the same address again: what it names is shown from its beginning
+    }
+  });
   beginLive(live);
   beginZoom();
   beginPlayer(moveTimeline);
   beginTimeline();
   beginScreen();
+  const hear = () => { live.hearsHidden = isNotifying(); };
+  beginNotify(hear);
+  hear();
   clipsChanged(0);
   // The pictures tell of a lost connection.
   setInterval(() => tick().catch(fault => fault.isGone || complain(fault.message)), 1000);

@@ -44,9 +44,13 @@ function without(object, path) {
 // The changes made on this page: sent one after the other, undone in reverse order, kept on request. Each of `done` is
 // {path, value, inverse, atMs, isUndone}; the server says what takes it back, and `isUndone` that this is under way.
 class Changes {
-  constructor() {
-    Object.assign(this, {config: null, tell: null, say: null, done: [], waiting: new Map(), sending: false, count: 0});
-  }
+  config = null;
+  tell = null;
+  say = null;
+  done = [];
+  waiting = new Map();
+  sending = false;
+  count = 0;
 
   set(path, value) {
     this.waiting.set(path.join("."), {path, value});
@@ -151,7 +155,8 @@ export function actions(changed) {
   const undo = make("button", {type: "button", onclick: () => changes.undo()}, "Undo");
   const keep = make("button", {type: "button", class: "main", onclick: () =>
     changes.keep().then(
-      kept => changes.say(kept ? "Kept: it stays after a restart." : "In effect, and kept once the disk has written it.", false),
+      kept => changes.say(kept ? "Kept: it stays after a restart."
+        : "In effect, and kept once the disk has written it.", false),
       fault => changes.say(fault.message, true))},
   "Keep after a restart");
 

@@ -7,6 +7,7 @@ export const endMs = clip => clip.open ? Date.now() : Date.parse(clip.end);
 export const videoOf = clip => below(clip.url);
 export const pictureOf = clip => below(clip.picture);
 export const causeOf = clip => clip.regions.filter(Boolean).join(", ") || (clip.always ? "always" : "asked for");
+export const fileNameOf = clip => `${clip.camera}-${clip.start.replaceAll(":", "-")}.mp4`;
 export const pathOf = clip => `${clip.camera}/${clip.view}`;
 
 // "0:07", "1:02:03".
@@ -18,10 +19,13 @@ export function lengthOf(seconds) {
 
 // The newest first. `asked` may have `fromMs`, `toMs`, `before` or `after` (an id), `limit`, `camera` and
 // `region`.
-export function listClips({fromMs, toMs, ...rest}) {
+/** @param {any} asked */
+export function listClips(asked) {
+  const {fromMs, toMs, ...rest} = asked;
   const iso = ms => ms === undefined ? undefined : new Date(ms).toISOString();
   const query = Object.entries({from: iso(fromMs), to: iso(toMs), ...rest})
-    .filter(([, value]) => value !== undefined && value !== "").map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+    .filter(([, value]) => value !== undefined && value !== "")
+    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
   return get(`v1/clips${query.length ? `?${query.join("&")}` : ""}`);
 }
 
@@ -44,7 +48,8 @@ export async function clipAfter(camera, ms, id) {
     return (await listClips({camera, after: id, limit: 1}))[0];
   }
   // `after` begins behind the clip that it names, so the very first one is asked for by itself.
-  const both = await Promise.all([{before: 2}, {after: 1}].map(side => listClips({camera, fromMs: ms, limit: 1, ...side})));
+  const both = await Promise.all([{before: 2}, {after: 1}]
+    .map(side => listClips({camera, fromMs: ms, limit: 1, ...side})));
   return both.flat()[0];
 }
 

@@ -1,8 +1,10 @@
 // Elements of the page.
 
+/** @returns {any} */
 export const $ = id => document.getElementById(id);
 
 // Makes an element: make("p", {class: "quiet", onclick: f}, "text", child …).
+/** @returns {any} */
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -17,6 +19,7 @@ export function make(tag, attributes = {}, ...children) {
 }
 
 // Makes an element of a drawing.
+/** @returns {any} */
 export function draw(tag, attributes = {}) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));

@@ -8,12 +8,14 @@ import {camera as chosenCamera, state, viewsOf} from "./state.js";
 const MOST = 1000;       // events that are remembered, as many as edged keeps
 const SHOWN = 60;        // in the list
 const CLIPS = 200;       // among which those of the list are looked for
+const BEFORE_MS = 2000;  // a clip is played from so long before its event
 
 let clips = [];
 let drawn = "";          // what the list shows, as text
 
 const clock = time => new Date(time).toLocaleTimeString();
-const day = time => new Date(time).toDateString() === new Date().toDateString() ? "" : `${new Date(time).toLocaleDateString()} `;
+const isToday = time => new Date(time).toDateString() === new Date().toDateString();
+const day = time => isToday(time) ? "" : `${new Date(time).toLocaleDateString()} `;
 
 // Adds what the server tells of an event (edged(8)) to `events`, whose first is the newest. Whether that is news: each
 // connection begins with what is under way.
@@ -52,11 +54,14 @@ function item({camera, region, startedMs, endedMs, peak}, isOne) {
   const clip = clips.find(each => each.camera === camera && startMs(each) <= startedMs && startedMs < endMs(each));
   const view = clip?.view ?? viewsOf(camera)[0]?.split("/")[1];
   const lasted = endedMs ? `${((endedMs - startedMs) / 1000).toFixed(1)} s` : "moves now";
-  const words = [make("b", {}, `${day(startedMs)}${clock(startedMs)}`), make("span", {}, isOne ? region : `${camera} / ${region}`),
+  const words = [make("b", {}, `${day(startedMs)}${clock(startedMs)}`),
+    make("span", {}, isOne ? region : `${camera} / ${region}`),
     make("span", {class: endedMs ? "quiet" : "moves"}, `${lasted} · ${(100 * peak).toFixed(1)} %`)];
-  const picture = clip?.picture ? make("img", {src: pictureOf(clip), alt: "", loading: "lazy"}) : make("span", {class: "none"}, clip ? "" : "not recorded");
-  return make("li", {}, clip && view ? make("a", {href: writeLink({path: `${camera}/${view}`, atMs: startedMs - 2000})}, picture, make("span", {}, ...words))
-    : make("span", {class: "row"}, picture, make("span", {}, ...words)));
+  const picture = clip?.picture ? make("img", {src: pictureOf(clip), alt: "", loading: "lazy"})
+    : make("span", {class: "none"}, clip ? "" : "not recorded");
+  const href = clip && view && writeLink({path: `${camera}/${view}`, atMs: startedMs - BEFORE_MS});
+  return make("li", {}, make(href ? "a" : "span", {href, class: href ? "" : "row"}, picture,
+    make("span", {}, ...words)));
 }
 
 // Fills the list; called again each second.
@@ -70,8 +75,10 @@ export function showEvents(place, {events, status}) {
   drawn = text;
   const hasRegions = status?.cameras.some(each => (!isOne || each.name === name) && each.regions?.length);
   const focused = place.querySelector("a:focus")?.getAttribute("href");
-  place.replaceChildren(make("h2", {}, "Events"), shown.length ? make("ol", {class: "list"}, ...shown.map(event => item(event, isOne)))
+  const hint = state.session.can_change ? "; draw it in Settings, Regions" : "";
+  place.replaceChildren(make("h2", {}, "Events"), shown.length
+    ? make("ol", {class: "list"}, ...shown.map(event => item(event, isOne)))
     : make("p", {class: "quiet"}, hasRegions ? "Nothing has moved since edged was started."
-      : `No region is drawn${isOne ? ` for ${name}` : ""}. Motion in one is an event${state.session.can_change ? "; draw it in Settings, Regions" : ""}.`));
+      : `No region is drawn${isOne ? ` for ${name}` : ""}. Motion in one is an event${hint}.`));
   [...place.querySelectorAll("a")].find(each => each.getAttribute("href") === focused)?.focus();
 }

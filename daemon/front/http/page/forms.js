@@ -6,14 +6,18 @@ import {make} from "./dom.js";
 import {state} from "./state.js";
 
 // What a change costs, as a word beside the field and as a sentence.
-const COSTS = {frame: ["live", "no frame is lost"], view: ["restarts the view", "viewers of this view connect again"],
-  camera: ["reopens the camera", "the camera is opened anew"], front: ["edged listens anew", "connections are made again"]};
+const COSTS = {
+  frame: ["live", "no frame is lost"], view: ["restarts the view", "viewers of this view connect again"],
+  camera: ["reopens the camera", "the camera is opened anew"],
+  front: ["edged listens anew", "connections are made again"],
+};
 
 // The part of the schema that describes a path of keys and names.
 export function find(schema, path) {
   let node = schema;
   for (const part of path) {
-    node = node?.properties?.[part] ?? (typeof node?.additionalProperties === "object" ? node.additionalProperties : undefined);
+    const {properties, additionalProperties: others} = node ?? {};
+    node = properties?.[part] ?? (typeof others === "object" ? others : undefined);
     node = node?.$ref ? schema.$defs[node.$ref.split("/").pop()] : node;
   }
   return node;
@@ -48,8 +52,9 @@ function slider(field, value, change) {
 }
 
 function pair(value, field, change) {
-  const [x, y] = [0, 1].map(i => make("input", {type: "number", min: field.items?.minimum ?? 1, max: field.items?.maximum ?? 1024,
-    value: value?.[i] ?? "", placeholder: "auto", "aria-label": i ? "threads in y" : "threads in x",
+  const {minimum: min = 1, maximum: max = 1024} = field.items ?? {};
+  const [x, y] = [0, 1].map(i => make("input", {type: "number", min, max, value: value?.[i] ?? "",
+    placeholder: "auto", "aria-label": i ? "threads in y" : "threads in x",
     onchange: () => x.value && y.value && change([Number(x.value), Number(y.value)])}));
   return make("span", {class: "row"}, x, "×", y);
 }
@@ -116,7 +121,8 @@ function line(path, field, value, may) {
   });
   return make("div", {class: "field", "data-key": path.join(".")},
     make("label", {for: id, title: path.at(-1)}, name, unit && make("span", {class: "quiet"}, ` ${unit}`)),
-    may && word ? make("span", {id: `${id}-cost`, class: "cost", "data-cost": field["x-cost"], title: sentence}, word) : make("span"),
+    may && word ? make("span", {id: `${id}-cost`, class: "cost", "data-cost": field["x-cost"], title: sentence}, word)
+      : make("span"),
     made, explain(`${id}-text`, field.description));
 }
 
@@ -138,7 +144,8 @@ function form(schema, path, may) {
     } else if (field["x-remote"]) {
       all.append(line(here, field, values[name] ?? field.default, may));
     } else if (values[name] !== undefined && values[name] !== "") {
-      fixed.append(make("p", {class: "field fixed"}, make("span", {}, name), make("span", {}, JSON.stringify(values[name]))));
+      fixed.append(make("p", {class: "field fixed"}, make("span", {}, name),
+        make("span", {}, JSON.stringify(values[name]))));
     }
   }
   return make("div", {}, all, groups, fixed.children.length > 1 ? fixed : null);

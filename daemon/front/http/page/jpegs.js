@@ -1,5 +1,5 @@
-// Views by JPEGs, one request after the other: tiles that are small or out of sight, views that no better way plays, and
-// all of them where the link is too slow for video.
+// Views by JPEGs, one request after the other: tiles that are small or out of sight, views that no better way plays,
+// and all of them where the link is too slow for video.
 
 import {ask, sleep, within} from "./api.js";
 
@@ -25,8 +25,8 @@ async function drawOne({picture, query}, signal, heard) {
   heard.playing();
 }
 
-// Asks for the picture that is due longest, again and again. `wants` are {picture, query, everyMs}: several of these may
-// share them. `heard` has `playing()` and `offsetUs()`.
+// Asks for the picture that is due longest, again and again. `wants` are {picture, query, everyMs}: several of these
+// may share them. `heard` has `playing()` and `offsetUs()`.
 export async function playPictures(wants, signal, heard) {
   while (!signal.aborted) {
     const nowMs = performance.now();

@@ -61,8 +61,10 @@ function buildTile(name) {
     onpointerdown: event => { kind = event.pointerType; },
     onclick: event => event.target.closest("button") || (kind === "touch" ? open() : choose(shownPath(name))),
     ondblclick: event => event.target.closest("button") || open()},
-  canvas, make("p", {class: "place dot"}), make("p", {class: "age"}), make("div", {class: "chips", role: "group", "aria-label": `Views of ${name}`}),
-  make("button", {type: "button", class: "enlarge", title: "Enlarge (or double-click the picture)", "aria-label": `Show ${name}`, onclick: open}, "⤢"));
+  canvas, make("p", {class: "place dot"}), make("p", {class: "age"}),
+  make("div", {class: "chips", role: "group", "aria-label": `Views of ${name}`}),
+  make("button", {type: "button", class: "enlarge", title: "Enlarge (or double-click the picture)",
+    "aria-label": `Show ${name}`, onclick: open}, "⤢"));
   sight.observe(tile);
   return tile;
 }
@@ -86,7 +88,7 @@ function layOut() {
   if (!count || width <= 0 || !state.status) {
     return;
   }
-  const ratios = cameras().map(name => statusOf(name)).map(({width, height}) => width && height ? width / height : 16 / 9);
+  const ratios = cameras().map(statusOf).map(({width, height}) => width && height ? width / height : 16 / 9);
   const ratio = ratios.every(each => each === ratios[0]) ? ratios[0] : 16 / 9;
   wall.style.setProperty("--ratio", String(ratio));
   const fits = Array.from({length: count}, (_, i) => {
@@ -176,7 +178,8 @@ export function showLive() {
     choose(path);
     $("views").querySelector(`[data-path="${CSS.escape(path)}"]`)?.focus();
   };
-  $("cameras").replaceChildren(...(cameras().length > 1 ? cameras() : []).map(name => make("button", {type: "button", class: "chip",
+  const others = cameras().length > 1 ? cameras() : [];
+  $("cameras").replaceChildren(...others.map(name => make("button", {type: "button", class: "chip",
     "data-camera": name, "aria-pressed": String(name === camera()), onclick: () => pick(shownPath(name))}, name)));
   $("views").replaceChildren(...chips(camera(), state.chosen, pick));
   $("all").hidden = cameras().length < 2;
@@ -253,7 +256,8 @@ function showAge(box, path) {
   Object.assign(box.dataset, {state: seen.state, judged: path});
   box.classList.toggle("old", seen.isOld);
   label.className = `place dot ${seen.state}`;
-  setText(label, isLarge ? `${path} · ${seen.state}` : `${path.split("/")[0]}${seen.state === "live" ? "" : ` · ${seen.state}`}`);
+  const name = isLarge ? path : path.split("/")[0];
+  setText(label, isLarge || seen.state !== "live" ? `${name} · ${seen.state}` : name);
   setText(age, seen.words || (isLarge ? screenMs(state.numbers.get(path)) : ""));
   age.classList.toggle("wrong", Boolean(seen.words));
   box.classList.toggle("moving", (status.regions ?? []).some(region => region.moving));
@@ -265,7 +269,8 @@ function setText(element, text) {
   }
 }
 
-export const screenMs = numbers => numbers && numbers.p50 !== null ? `${numbers.p50.toFixed(0)} ms (${numbers.p95.toFixed(0)})` : "";
+export const screenMs = numbers => numbers && numbers.p50 !== null
+  ? `${numbers.p50.toFixed(0)} ms (${numbers.p95.toFixed(0)})` : "";
 
 // `feeder` is a Live of video.js.
 export function beginLive(feeder) {

@@ -12,7 +12,8 @@ export function logIn(done) {
     return;
   }
   dialog.oncancel = event => event.preventDefault();   // there is nothing to see without
-  $("login-note").textContent = location.protocol === "https:" ? "" : "This connection is not encrypted; the password stays on this machine.";
+  $("login-note").textContent = location.protocol === "https:" ? ""
+    : "This connection is not encrypted; the password stays on this machine.";
   form.onsubmit = async event => {
     event.preventDefault();
     try {
@@ -21,7 +22,8 @@ export function logIn(done) {
       dialog.close();
       done();
     } catch (fault) {
-      $("login-fault").textContent = fault.status === 401 ? "This is not the name and the password of a user." : fault.message;
+      $("login-fault").textContent = fault.status === 401 ? "This is not the name and the password of a user."
+        : fault.message;
     }
   };
   if (!dialog.open) {

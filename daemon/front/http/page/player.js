@@ -1,6 +1,6 @@
 // What was recorded of the chosen camera, played over its live picture from clip to clip; gaps in between are named.
 
-import {clipAfter, clipAt, clipBefore, endMs, pictureOf, startMs, videoOf} from "./clips.js";
+import {clipAfter, clipAt, clipBefore, endMs, fileNameOf, pictureOf, startMs, videoOf} from "./clips.js";
 import {$, make} from "./dom.js";
 import {go, writeLink} from "./link.js";
 import {camera, state} from "./state.js";
@@ -8,6 +8,8 @@ import {camera, state} from "./state.js";
 const REST_MS = 80;        // a pointer that rests for so long is shown the very moment
 const GAP_MS = 1500;       // a gap's name is shown for so long
 const JOIN_MS = 1000;      // what is nearer than this is no gap
+/** @type {[number, string][]} */
+const UNITS = [[1e3, "second"], [60e3, "minute"], [3600e3, "hour"], [86400e3, "day"]];
 const SPEEDS = [0.5, 1, 2, 4, 8];
 
 let video = null;          // an element, or null while the picture is live
@@ -15,6 +17,7 @@ let clip = null;           // the one in it
 let seen = [];             // clips that were looked for, to find them again at once
 let turn = 0;              // an answer to what was asked in an earlier turn is dropped
 let rest = 0;              // a timer
+/** @type {(ms: number | null) => void} */
 let moved = () => {};      // called with the time that is shown
 
 const clock = ms => new Date(ms).toLocaleTimeString();
@@ -22,8 +25,7 @@ const has = (each, ms) => startMs(each) <= ms && ms < endMs(each);
 
 // "4 minutes", of milliseconds.
 function span(ms) {
-  const [count, word] = ms < 90e3 ? [ms / 1e3, "second"] : ms < 90 * 60e3 ? [ms / 60e3, "minute"] : ms < 36 * 3600e3 ? [ms / 3600e3, "hour"]
-    : [ms / 86400e3, "day"];
+  const [unitMs, word] = UNITS.find(([each]) => ms < 90 * each) ?? UNITS.at(-1), count = ms / unitMs;
   return `${Math.round(count)} ${word}${Math.round(count) === 1 ? "" : "s"}`;
 }
 
@@ -40,7 +42,8 @@ async function find(name, ms) {
 }
 
 // The time in the picture, to a millisecond; null: it is live.
-export const shownMs = () => video && clip && !Number.isNaN(video.duration) ? Math.round(startMs(clip) + 1000 * video.currentTime) : state.at;
+export const shownMs = () => video && clip && !Number.isNaN(video.duration)
+  ? Math.round(startMs(clip) + 1000 * video.currentTime) : state.at;
 
 function tell(sentence, isFault = false) {
   $("gap").textContent = sentence;
@@ -81,7 +84,7 @@ function load(next, ms) {
     seek();
   }
   video.playbackRate = Number($("speed").value);
-  Object.assign($("save"), {href: videoOf(next), download: `${next.camera}-${next.start.replaceAll(":", "-")}.mp4`});
+  Object.assign($("save"), {href: videoOf(next), download: fileNameOf(next)});
 }
 
 function showStill(of) {
@@ -270,8 +273,10 @@ export function beginPlayer(tellTime) {
   $("next").onclick = () => step(true);
   $("back").onclick = () => go({path: state.chosen});
   addEventListener("keydown", event => {
-    const does = {ArrowLeft: () => step(false), ArrowRight: () => step(true), " ": toggle, Escape: () => go({path: state.chosen})}[event.key];
-    if (video && does && state.place === "live" && !event.target.closest?.("button, select, input, a, [role=slider]")) {
+    const does = {ArrowLeft: () => step(false), ArrowRight: () => step(true), " ": toggle,
+      Escape: () => go({path: state.chosen})}[event.key];
+    const isOwn = event.target.closest?.("button, select, input, a, [role=slider]");
+    if (video && does && state.place === "live" && !isOwn) {
       does();
       event.preventDefault();
     }

@@ -1,6 +1,9 @@
 // Recorded: the clips as cards by day, without end; filters; what the disk has room for.
 
-import {causeOf, deleteAtEnd, deleteClip, endMs, keepClip, lengthOf, listClips, pathOf, pictureOf, startMs, videoOf} from "./clips.js";
+import {
+  causeOf, deleteAtEnd, deleteClip, endMs, fileNameOf, keepClip, lengthOf, listClips, pathOf, pictureOf, startMs,
+  videoOf,
+} from "./clips.js";
 import {make, say} from "./dom.js";
 import {writeLink} from "./link.js";
 import {cameras, paths, state} from "./state.js";
@@ -15,8 +18,10 @@ let oldest = null;         // id of the last clip that came; null: none did
 let isEnd = false, isAsking = false;
 let asked = 0;             // how often the list began anew: answers to an older one are dropped
 
-const dayName = ms => new Date(ms).toLocaleDateString(undefined, {weekday: "long", year: "numeric", month: "long", day: "numeric"});
-const reach = days => days >= 2 ? `${days.toFixed(0)} days` : days >= 1 / 24 ? `${(24 * days).toFixed(0)} hours` : `${(1440 * days).toFixed(0)} minutes`;
+const dayName = ms => new Date(ms).toLocaleDateString(undefined,
+  {weekday: "long", year: "numeric", month: "long", day: "numeric"});
+const reach = days => days >= 2 ? `${days.toFixed(0)} days` : days >= 1 / 12 ? `${(24 * days).toFixed(0)} hours`
+  : `${(1440 * days).toFixed(0)} minutes`;
 const bytes = count => count >= 1e9 ? `${(count / 1e9).toFixed(1)} GB` : `${(count / 1e6).toFixed(0)} MB`;
 
 // A clip
@@ -27,8 +32,8 @@ function card(clip) {
   const time = new Date(startMs(clip)).toLocaleTimeString(), seconds = (endMs(clip) - startMs(clip)) / 1000;
   const isShown = paths().includes(pathOf(clip));
   const fault = make("p", {class: "fault", role: "status"});
-  const keep = make("button", {type: "button", "aria-pressed": String(clip.keep), disabled: !may, title: "Never delete it to make room",
-    onclick: async () => {
+  const keep = make("button", {type: "button", "aria-pressed": String(clip.keep), disabled: !may,
+    title: "Never delete it to make room", onclick: async () => {
       try {
         Object.assign(clip, await keepClip(clip, !clip.keep));
         made.replaceWith(card(clip));
@@ -39,13 +44,16 @@ function card(clip) {
   const made = make("article", {class: "card", "data-id": clip.id, "aria-label": `${clip.camera}, ${time}`},
     make("a", {class: "play", href: isShown ? writeLink({path: pathOf(clip), atMs: startMs(clip)}) : videoOf(clip),
       "aria-label": `Play ${clip.camera}, ${dayName(startMs(clip))}, ${time}, ${lengthOf(seconds)}`},
-    clip.picture ? make("img", {src: pictureOf(clip), alt: "", loading: "lazy"}) : make("span", {class: "none"}, "no picture"),
+    clip.picture ? make("img", {src: pictureOf(clip), alt: "", loading: "lazy"})
+      : make("span", {class: "none"}, "no picture"),
     make("span", {class: "length"}, clip.open ? "recording" : lengthOf(seconds))),
-    make("p", {class: "what"}, make("b", {}, time), make("span", {}, clip.camera), make("span", {class: "quiet"}, causeOf(clip))),
+    make("p", {class: "what"}, make("b", {}, time), make("span", {}, clip.camera),
+      make("span", {class: "quiet"}, causeOf(clip))),
     make("div", {class: "row"}, keep,
-      make("a", {class: "button", href: videoOf(clip), download: `${clip.camera}-${clip.start.replaceAll(":", "-")}.mp4`}, "Save"),
+      make("a", {class: "button", href: videoOf(clip), download: fileNameOf(clip)}, "Save"),
       may && make("button", {type: "button", disabled: clip.keep && role !== "admin",
-        title: clip.keep && role !== "admin" ? "An administrator deletes what is kept" : "", onclick: () => remove(made, clip)}, "Delete")), fault);
+        title: clip.keep && role !== "admin" ? "An administrator deletes what is kept" : "",
+        onclick: () => remove(made, clip)}, "Delete")), fault);
   return made;
 }
 
@@ -58,8 +66,10 @@ function remove(made, clip) {
     gone.replaceWith(again);
     return again;
   };
-  const undo = make("button", {type: "button", class: "main", onclick: () => back().querySelector("a").focus()}, "Undo");
-  const gone = make("article", {class: "card gone", "data-id": clip.id}, make("p", {role: "status"}, "Deleted."), undo);
+  const undo = make("button", {type: "button", class: "main",
+    onclick: () => back().querySelector("a").focus()}, "Undo");
+  const gone = make("article", {class: "card gone", "data-id": clip.id},
+    make("p", {role: "status"}, "Deleted."), undo);
   made.replaceWith(gone);
   undo.focus();
   going.set(clip.id, {clip, timer: setTimeout(async () => {
@@ -84,7 +94,8 @@ function dayOf(clip, isNewest) {
   const name = dayName(startMs(clip));
   let day = [...parts.days.children].find(each => each.dataset.day === name);
   if (!day) {
-    day = make("section", {class: "day", "data-day": name, "aria-label": name}, make("h2", {}, name), make("div", {class: "cards"}));
+    day = make("section", {class: "day", "data-day": name, "aria-label": name}, make("h2", {}, name),
+      make("div", {class: "cards"}));
     parts.days[isNewest ? "prepend" : "append"](day);
   }
   return day.querySelector(".cards");
@@ -120,8 +131,9 @@ async function more() {
     tell(wrong.message);
   }
   isAsking = false;
-  parts.end.textContent = !isEnd ? "" : parts.days.children.length ? "No older clips." :
-    filter.camera || filter.region || filter.day ? "No clip fits these filters." : "There are no clips. What a camera records is set under Settings, Camera.";
+  parts.end.textContent = !isEnd ? "" : parts.days.children.length ? "No older clips."
+    : filter.camera || filter.region || filter.day ? "No clip fits these filters."
+      : "There are no clips. What a camera records is set under Settings, Camera.";
   if (!isEnd && parts.end.getBoundingClientRect().top < innerHeight + 600) {
     more();
   }
@@ -156,11 +168,13 @@ async function renew() {
 // From card to card by the arrows.
 function walk(event) {
   const step = {ArrowRight: 1, ArrowLeft: -1, ArrowDown: "down", ArrowUp: "up"}[event.key];
-  const all = [...parts.days.querySelectorAll(".play")], at = all.findIndex(each => each.closest(".card").contains(document.activeElement));
+  const all = [...parts.days.querySelectorAll(".play")];
+  const at = all.findIndex(each => each.closest(".card").contains(document.activeElement));
   if (state.place !== "recorded" || !step || !all.length || event.target.matches("select, input")) {
     return;
   }
-  const columns = Math.max(1, all.findIndex(each => each.getBoundingClientRect().top > all[0].getBoundingClientRect().top));
+  const topOf = each => each.getBoundingClientRect().top;
+  const columns = Math.max(1, all.findIndex(each => topOf(each) > topOf(all[0])));
   const by = step === "down" ? columns : step === "up" ? -columns : step;
   const next = all[at < 0 ? 0 : Math.min(all.length - 1, Math.max(0, at + by))];
   next?.focus();
@@ -172,7 +186,8 @@ function walk(event) {
 // ---------------------------------------------------------------------
 
 function options(select, words, chosen, all) {
-  select.replaceChildren(make("option", {value: ""}, all), ...words.map(word => make("option", {value: word, selected: word === chosen}, word)));
+  select.replaceChildren(make("option", {value: ""}, all),
+    ...words.map(word => make("option", {value: word, selected: word === chosen}, word)));
 }
 
 // How many days there are, how full the disk is, what was lost.
@@ -181,19 +196,22 @@ export function showStorage() {
   if (!parts || !recorder) {
     return;
   }
-  const lost = [storage?.lost_clips && `${storage.lost_clips} clips`, recorder.lost_units && `${recorder.lost_units} pictures`].filter(Boolean);
+  const lost = [storage?.lost_clips && `${storage.lost_clips} clips`,
+    recorder.lost_units && `${recorder.lost_units} pictures`].filter(Boolean);
   const total = storage?.total_bytes;
   const rows = recorder.state !== "ready" ? {"Recorder": recorder.error || recorder.state} : {
     "Reaches back": reach(storage.days),
     "Clips": `${recorder.clips}, ${bytes(recorder.clip_bytes)}`,
-    "Disk": total ? `${Math.round(100 * (1 - storage.free_bytes / total))} % full, ${bytes(storage.free_bytes)} free` : `${bytes(storage.free_bytes)} free`,
+    "Disk": `${total ? `${Math.round(100 * (1 - storage.free_bytes / total))} % full, ` : ""}` +
+      `${bytes(storage.free_bytes)} free`,
     "Lost": lost.length ? lost.join(", ") : "nothing",
   };
   const text = JSON.stringify(rows);
   if (parts.storage.dataset.text !== text) {
     parts.storage.dataset.text = text;
     parts.storage.replaceChildren(...Object.entries(rows).map(([name, value]) =>
-      make("div", {class: name === "Lost" && lost.length ? "wrong" : ""}, make("dt", {}, name), make("dd", {}, value))));
+      make("div", {class: name === "Lost" && lost.length ? "wrong" : ""},
+        make("dt", {}, name), make("dd", {}, value))));
   }
 }
 
@@ -204,8 +222,8 @@ function build(place, record) {
   };
   const [camera, cameraLabel] = select("camera", "Camera"), [region, regionLabel] = select("region", "Region");
   const day = make("input", {type: "date", onchange: () => { filter.day = day.value; begin(); }});
-  parts = {camera, region, storage: make("dl", {class: "facts"}), days: make("div"), end: make("p", {class: "quiet end"}),
-    fault: make("p", {class: "fault", role: "status"}), place};
+  parts = {camera, region, storage: make("dl", {class: "facts"}), days: make("div"),
+    end: make("p", {class: "quiet end"}), fault: make("p", {class: "fault", role: "status"}), place};
   const recordButton = make("button", {type: "button", class: "operator main", onclick: async () => {
     try {
       tell("");
@@ -230,7 +248,8 @@ export function showRecorded(place, record) {
     build(place, record);
   }
   options(parts.camera, cameras(), filter.camera, "all");
-  options(parts.region, [...new Set(state.status.cameras.flatMap(each => (each.regions ?? []).map(({name}) => name)))].sort(), filter.region, "all");
+  const regions = state.status.cameras.flatMap(each => (each.regions ?? []).map(({name}) => name));
+  options(parts.region, [...new Set(regions)].sort(), filter.region, "all");
   showStorage();
   if (isNew || !parts.days.children.length) {
     begin();

@@ -9,6 +9,8 @@ import {camera, cameraStatus, state} from "./state.js";
 
 const LISTS = {region: "regions", privacy: "privacy"};
 const UNDO_MS = 10000; // for so long a shape that was removed has its own button for that
+const HOW = "Click on the picture to add a corner, drag a corner to move it, click on one to remove it. With the " +
+  "keyboard: arrows move a corner, + adds one after it, Delete removes it.";
 const WHOLE = [[0.3, 0.3], [0.7, 0.3], [0.7, 0.7], [0.3, 0.7]];
 
 let shapes = null;
@@ -30,11 +32,13 @@ const measure = shape => {
 
 // A region without a polygon is the whole picture, or a mask that the file names.
 function listShapes(config) {
-  return Object.entries(LISTS).flatMap(([kind, list]) => Object.entries(config[list] ?? {}).map(([name, shape]) => ({name, kind,
-    polygon: (shape?.polygon ?? []).map(corner => [...corner]), mask: shape?.mask, isLocked: isLocked(kind, name) || Boolean(shape?.mask)})));
+  return Object.entries(LISTS).flatMap(([kind, list]) => Object.entries(config[list] ?? {}).map(([name, shape]) =>
+    ({name, kind, polygon: (shape?.polygon ?? []).map(corner => [...corner]), mask: shape?.mask,
+      isLocked: isLocked(kind, name) || Boolean(shape?.mask)})));
 }
 
-const explain = ({kind, polygon, mask, isLocked: locked}) => mask ? "a mask, set in the file" : locked ? "hidden, set in the file"
+const explain = ({kind, polygon, mask, isLocked: locked}) => mask ? "a mask, set in the file"
+  : locked ? "hidden, set in the file"
   : kind === "privacy" ? "hidden" : polygon.length ? "" : "the whole picture";
 
 // The first free name: region1, region2 …
@@ -61,7 +65,8 @@ function rename(shape, name) {
   const own = Object.entries(dig(changes.config, path)).filter(([key]) => key === "polygon" ||
     (set.get(prefix + key) && set.get(prefix + key).from !== "default"));
   const recorded = dig(changes.config, ["cameras", camera(), "record", "regions"]);
-  const change = {[LISTS[shape.kind]]: {[shape.name]: null, [name]: Object.fromEntries(own.filter(([key]) => key !== "mask"))}};
+  const copy = Object.fromEntries(own.filter(([key]) => key !== "mask"));
+  const change = {[LISTS[shape.kind]]: {[shape.name]: null, [name]: copy}};
   if (shape.kind === "region" && Array.isArray(recorded) && recorded.includes(shape.name)) {
     change.record = {regions: recorded.map(each => each === shape.name ? name : each)};
   }
@@ -92,22 +97,26 @@ export function showRegions(tab, svg) {
       }
     }}));
   const row = (shape, active) => make("li", {class: "row"},
-    make("button", {type: "button", "aria-pressed": String(shape === active), onclick: () => show(shape === active ? null : shape)}, shape.name),
+    make("button", {type: "button", "aria-pressed": String(shape === active),
+      onclick: () => show(shape === active ? null : shape)}, shape.name),
     explain(shape) && make("span", {class: "quiet"}, explain(shape)),
     ...(shape.kind === "region" ? measure(shape) : []),
-    !(shape.kind === "privacy" && shape.isLocked) && make("button", {type: "button", disabled: !may, "aria-label": `Remove ${shape.name}`, onclick: () => {
-      all = all.filter(each => each !== shape);
-      changes.set(pathOf(shape), null);
-      offerUndo(shape);
-    }}, "Remove"));
+    !(shape.kind === "privacy" && shape.isLocked) && make("button", {type: "button", disabled: !may,
+      "aria-label": `Remove ${shape.name}`, onclick: () => remove(shape)}, "Remove"));
+  const remove = shape => {
+    all = all.filter(each => each !== shape);
+    changes.set(pathOf(shape), null);
+    offerUndo(shape);
+  };
   const show = active => {
     shapes.show(all, active, may && !active?.isLocked);
-    list.replaceChildren(...all.map(shape => row(shape, active)), ...removed.filter(({path}) => path[1] === camera())
-      .map(({name, path}) => make("li", {class: "row"},
-        make("span", {}, `${name} is removed.`), make("button", {type: "button", onclick: () => changes.undo(path)}, "Undo"))));
+    const gone = removed.filter(({path}) => path[1] === camera());
+    list.replaceChildren(...all.map(shape => row(shape, active)), ...gone.map(({name, path}) => make("li",
+      {class: "row"}, make("span", {}, `${name} is removed.`),
+      make("button", {type: "button", onclick: () => changes.undo(path)}, "Undo"))));
     hint.textContent = !active ? "Motion in a region is an event. A hidden part is black before anything else sees it."
       : active.isLocked ? "The file sets this shape; change it in edged.conf."
-        : "Click on the picture to add a corner, drag a corner to move it, click on one to remove it. With the keyboard: arrows move a corner, + adds one after it, Delete removes it.";
+        : HOW;
     const isKnown = active && dig(changes.config, pathOf(active));
     fields = active?.kind === "region" && isKnown ? settings(pathOf(active)) : null;
     place.replaceChildren(...(isKnown && may && !active.isLocked ? [named(active)] : []),
@@ -143,7 +152,8 @@ export function showRegions(tab, svg) {
   };
   // A key press, which has no place on the picture, begins with a rectangle.
   const add = (event, kind) => {
-    const shape = {name: nameShape(all, kind), kind, polygon: event.detail ? [] : WHOLE.map(corner => [...corner])};
+    const polygon = event.detail ? [] : WHOLE.map(corner => [...corner]);
+    const shape = {name: nameShape(all, kind), kind, polygon, mask: "", isLocked: false};
     all.push(shape);
     show(shape);
     if (!event.detail) {

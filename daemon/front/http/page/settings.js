@@ -11,6 +11,7 @@ import {tuner} from "./tune.js";
 export {changeCount, isChanging} from "./changes.js";
 export {isDrawing} from "./regions.js";
 
+/** @param {(fields: any) => any[]} before makes what stands above the fields */
 function showSettings(tab, title, path, before = () => []) {
   const fields = settings(path);
   tab.append(make("h2", {}, title), ...before(fields), fields.place, actions(fields.changed));
@@ -30,7 +31,8 @@ const panels = {
   picture: {title: "View", show: tab => showSettings(tab, state.chosen, ["cameras", camera(), "views", view()])},
   camera: {title: "Camera", show: tab => showSettings(tab, camera(), ["cameras", camera()])},
   shapes: {title: "Regions", show: showRegions, tick: moveRegions},
-  kernels: {title: "GPU", show: showKernels, isThere: () => state.status?.cameras.some(each => each.backend.startsWith("CUDA"))},
+  kernels: {title: "GPU", show: showKernels,
+    isThere: () => state.status?.cameras.some(each => each.backend.startsWith("CUDA"))},
   numbers: {title: "Numbers", show: showNumbers, tick: showNumbers},
 };
 
@@ -60,9 +62,10 @@ export function tickTab() {
 }
 
 export function buildTabs() {
-  $("tabs").replaceChildren(...Object.entries(panels).filter(([, panel]) => panel.isThere?.() ?? true).map(([name, panel]) => make("button",
-    {role: "tab", type: "button", id: `tab-${name}`, "aria-controls": "tab", "data-name": name, onclick: () => showTab(name),
-      onkeydown: event => {
+  const there = Object.entries(panels).filter(([, panel]) => panel.isThere?.() ?? true);
+  $("tabs").replaceChildren(...there.map(([name, panel]) => make("button",
+    {role: "tab", type: "button", id: `tab-${name}`, "aria-controls": "tab", "data-name": name,
+      onclick: () => showTab(name), onkeydown: event => {
         const other = {ArrowRight: "nextSibling", ArrowLeft: "previousSibling"}[event.key];
         event.currentTarget[other]?.focus();
       }}, panel.title)));

@@ -12,10 +12,19 @@ const LEAST = 3;   // corners
 const clamp = share => Math.min(1, Math.max(0, Math.round(share * 1000) / 1000));
 
 export class Shapes {
-  // `names` lies over `svg` and gets what is written. `changed` is called with the shape that was changed, once it has an
-  // area.
+  shapes = [];
+  active = null;     // the one of them that is drawn
+  may = false;       // be drawn
+  held = -1;         // corner under the pointer
+  picked = -1;       // corner beside which its removal is offered
+  isMoved = false;   // since it is held
+
+  // `names` lies over `svg` and gets what is written. `changed` is called with the shape that was changed, once it
+  // has an area.
   constructor(svg, names, changed) {
-    Object.assign(this, {svg, names, changed, shapes: [], active: null, may: false, held: -1, picked: -1, isMoved: false});
+    this.svg = svg;
+    this.names = names;
+    this.changed = changed;
     svg.setAttribute("viewBox", "0 0 1 1");
     svg.setAttribute("preserveAspectRatio", "none");
     svg.onpointerdown = event => this.down(event);
@@ -61,12 +70,14 @@ export class Shapes {
   }
 
   // A new corner goes between those two whose edge it lies nearest to.
-  insertAt([x, y]) {
+  insertAt(point) {
+    const [x, y] = point;
     const corners = this.active.polygon;
     let best = corners.length, least = Infinity;
     for (let i = 0; corners.length > 2 && i < corners.length; i++) {
       const [a, b] = [corners[i], corners[(i + 1) % corners.length]];
-      const detour = Math.hypot(a[0] - x, a[1] - y) + Math.hypot(b[0] - x, b[1] - y) - Math.hypot(a[0] - b[0], a[1] - b[1]);
+      const detour = Math.hypot(a[0] - x, a[1] - y) + Math.hypot(b[0] - x, b[1] - y) -
+        Math.hypot(a[0] - b[0], a[1] - b[1]);
       if (detour < least) {
         [best, least] = [i + 1, detour];
       }
@@ -99,7 +110,8 @@ export class Shapes {
 
   // Names on the shapes, and beside a corner that was clicked on what may be done with it.
   write() {
-    const at = ([x, y], element) => {
+    const at = (corner, element) => {
+      const [x, y] = corner;
       Object.assign(element.style, {left: `${100 * x}%`, top: `${100 * y}%`});
       return element;
     };
@@ -108,8 +120,9 @@ export class Shapes {
       .map(shape => at(middle(shape.polygon), make("span", {class: "name"}, shape.name))));
     const corner = this.may ? this.active?.polygon[this.picked] : null;
     if (corner) {
-      this.names.append(at(corner, make("button", {type: "button", class: "cut", disabled: this.active.polygon.length <= LEAST,
-        title: this.active.polygon.length <= LEAST ? "Three corners are the least" : "", onclick: () => {
+      const isLeast = this.active.polygon.length <= LEAST;
+      this.names.append(at(corner, make("button", {type: "button", class: "cut", disabled: isLeast,
+        title: isLeast ? "Three corners are the least" : "", onclick: () => {
           this.active.polygon.splice(this.picked, 1);
           this.picked = -1;
           this.draw();
@@ -124,8 +137,8 @@ export class Shapes {
       const [x, y] = this.active.polygon[corner];
       this.active.polygon[corner] = [clamp(x + step[0]), clamp(y + step[1])];
     } else if (event.key === "+" || event.key === "Insert") {
-      const [x, y] = this.active.polygon[corner], [nextX, nextY] = this.active.polygon[(corner + 1) % this.active.polygon.length];
-      this.active.polygon.splice(++corner, 0, [clamp((x + nextX) / 2), clamp((y + nextY) / 2)]);
+      const {polygon} = this.active, [x, y] = polygon[corner], [nextX, nextY] = polygon[(corner + 1) % polygon.length];
+      polygon.splice(++corner, 0, [clamp((x + nextX) / 2), clamp((y + nextY) / 2)]);
     } else if ((event.key === "Delete" || event.key === "Backspace") && this.active.polygon.length > LEAST) {
       this.active.polygon.splice(corner, 1);
     } else {
@@ -153,8 +166,10 @@ export class Shapes {
         class: shape === this.active ? `${shape.kind} active` : shape.kind}));
     }
     for (const [i, [x, y]] of (this.active && this.may ? this.active.polygon : []).entries()) {
-      const corner = draw("ellipse", {cx: x, cy: y, rx: round[0], ry: round[1], tabindex: 0, "data-corner": i, role: "button",
-        "aria-label": `Corner ${i + 1}: ${Math.round(100 * x)} % from the left, ${Math.round(100 * y)} % from the top`});
+      const corner = draw("ellipse", {cx: x, cy: y, rx: round[0], ry: round[1], tabindex: 0, "data-corner": i,
+        role: "button",
+        "aria-label": `Corner ${i + 1}: ${Math.round(100 * x)} % from the left, ` +
+          `${Math.round(100 * y)} % from the top`});
       corner.addEventListener("keydown", event => this.key(event, i));
       this.svg.append(corner);
     }

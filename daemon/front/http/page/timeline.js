@@ -23,7 +23,8 @@ const STEPS = 2000;        // that edged makes at most
 const RENEW_MS = 10000;
 const REST_MS = 120;       // after a change of the span, before edged is asked
 
-const view = {fromMs: Date.now() - HOUR_MS, spanMs: HOUR_MS, isLive: true};   // what is shown; isLive: it follows the clock
+// What is shown; `isLive`: it follows the clock, `timer`: edged is asked soon.
+const view = {fromMs: Date.now() - HOUR_MS, spanMs: HOUR_MS, isLive: true, timer: 0};
 let loaded = null;         // the server's answer, with fromMs, toMs and atMs
 let asking = 0, isDrawn = true;
 let hover = null;          // where the pointer is, in pixels
@@ -68,7 +69,8 @@ function loadSoon(afterMs = REST_MS) {
 // Asks again where what is shown is not known, or may have grown.
 function renew() {
   const endMs = view.fromMs + view.spanMs;
-  const isKnown = loaded && loaded.fromMs <= view.fromMs && loaded.toMs >= endMs && (loaded.toMs - loaded.fromMs) / view.spanMs < 4;
+  const isKnown = loaded && loaded.fromMs <= view.fromMs && loaded.toMs >= endMs &&
+    (loaded.toMs - loaded.fromMs) / view.spanMs < 4;
   const mayGrow = loaded && endMs > loaded.atMs && Date.now() - loaded.atMs > RENEW_MS;
   if (!isKnown || mayGrow) {
     loadSoon();
@@ -120,7 +122,8 @@ function paintTimes(pen, height) {
   const offsetMs = new Date(view.fromMs).getTimezoneOffset() * MINUTE_MS;
   pen.font = "11px system-ui, sans-serif";
   pen.textBaseline = "middle";
-  for (let ms = Math.ceil((view.fromMs - offsetMs) / stepMs) * stepMs + offsetMs; ms < view.fromMs + view.spanMs; ms += stepMs) {
+  const firstMs = Math.ceil((view.fromMs - offsetMs) / stepMs) * stepMs + offsetMs;
+  for (let ms = firstMs; ms < view.fromMs + view.spanMs; ms += stepMs) {
     pen.fillStyle = colour("line");
     pen.fillRect(Math.round(toX(ms)), 4, 1, height);
     pen.fillStyle = colour("quiet");
@@ -139,7 +142,8 @@ function paintLane(pen, name, y, height) {
   };
   pen.fillStyle = colour("line");
   pen.fillRect(NAME_PX, y, Math.max(0, nowX - NAME_PX), height);
-  const lane = loaded?.lanes.find(each => each.camera === name), stepMs = lane && (loaded.toMs - loaded.fromMs) / lane.steps.length;
+  const lane = loaded?.lanes.find(each => each.camera === name);
+  const stepMs = lane && (loaded.toMs - loaded.fromMs) / lane.steps.length;
   for (const run of lane?.steps.matchAll(/1+|2+/g) ?? []) {
     const fromMs = loaded.fromMs + run.index * stepMs, untilMs = fromMs + run[0].length * stepMs;
     if (untilMs > view.fromMs && fromMs < view.fromMs + view.spanMs) {
@@ -167,7 +171,8 @@ function paintHead(pen, height) {
     pen.fillStyle = fill;
     pen.fillRect(Math.round(x) - 1, 0, 2, height);
     pen.font = "600 11px system-ui, sans-serif";
-    const wide = pen.measureText(text).width + 12, left = Math.min(Math.max(NAME_PX, x - wide / 2), NAME_PX + width() - wide);
+    const wide = pen.measureText(text).width + 12;
+    const left = Math.min(Math.max(NAME_PX, x - wide / 2), NAME_PX + width() - wide);
     pen.beginPath();
     pen.roundRect(left, 1, wide, AXIS_PX - 3, 8);
     pen.fill();
@@ -186,7 +191,8 @@ function paintHead(pen, height) {
 function tellHead() {
   const ms = drag?.ms ?? shownMs(), track = place();
   const text = ms === null ? "Live" : new Date(ms).toLocaleString();
-  Object.assign(track.dataset, {from: String(Math.round(view.fromMs)), to: String(Math.round(view.fromMs + view.spanMs)), left: String(NAME_PX)});
+  Object.assign(track.dataset, {left: String(NAME_PX), from: String(Math.round(view.fromMs)),
+    to: String(Math.round(view.fromMs + view.spanMs))});
   track.setAttribute("aria-valuemin", String(Math.round(view.fromMs / 1000)));
   track.setAttribute("aria-valuemax", String(Math.round((view.fromMs + view.spanMs) / 1000)));
   track.setAttribute("aria-valuenow", String(Math.round((ms ?? Date.now()) / 1000)));
@@ -214,7 +220,8 @@ function zoom(factor, x = toX(shownMs() ?? Date.now())) {
 
 function wheel(event) {
   event.preventDefault();
-  const sideways = event.shiftKey ? event.deltaY || event.deltaX : Math.abs(event.deltaX) > Math.abs(event.deltaY) && event.deltaX;
+  const {deltaX, deltaY} = event;
+  const sideways = event.shiftKey ? deltaY || deltaX : Math.abs(deltaX) > Math.abs(deltaY) && deltaX;
   if (sideways) {
     show(view.fromMs + sideways / width() * view.spanMs, view.spanMs);
   } else {
@@ -315,8 +322,9 @@ function letGo(path, ms) {
 function key(event) {
   const path = state.chosen, nowMs = shownMs() ?? Date.now();
   const to = ms => () => letGo(state.isWall ? recordedPath(camera()) : path, ms);
-  const does = {ArrowLeft: to(nowMs - view.spanMs / 60), ArrowRight: to(nowMs + view.spanMs / 60), PageDown: to(nowMs - view.spanMs / 6),
-    PageUp: to(nowMs + view.spanMs / 6), End: toLive, "+": () => zoom(0.7), "-": () => zoom(1 / 0.7)}[event.key];
+  const by = share => to(nowMs + share * view.spanMs);
+  const does = {ArrowLeft: by(-1 / 60), ArrowRight: by(1 / 60), PageDown: by(-1 / 6), PageUp: by(1 / 6), End: toLive,
+    "+": () => zoom(0.7), "-": () => zoom(1 / 0.7)}[event.key];
   if (does) {
     does();
     event.preventDefault();
@@ -358,8 +366,8 @@ export function renewTimeline() {
 export function beginTimeline() {
   const track = place();
   track.addEventListener("wheel", wheel, {passive: false});
-  Object.assign(track, {onpointerdown: begin, onpointermove: move, onpointerup: end, onpointercancel: end, onkeydown: key,
-    onpointerleave: () => { hover = null; paint(); }});
+  Object.assign(track, {onpointerdown: begin, onpointermove: move, onpointerup: end, onpointercancel: end,
+    onkeydown: key, onpointerleave: () => { hover = null; paint(); }});
   $("now").onclick = toLive;
   $("closer").onclick = () => zoom(0.5);
   $("wider").onclick = () => zoom(2);

@@ -38,7 +38,8 @@ async function tune(place, line, signal) {
     for await (const told of lines(reply)) {
       if (told.type === "progress") {
         bar.value = told.share;
-        line.textContent = `${told.kernel} in ${block(told)}: ${told.us.toFixed(1)} µs; best ${told.best.us.toFixed(1)}`;
+        const {kernel, us, best} = told;
+        line.textContent = `${kernel} in ${block(told)}: ${us.toFixed(1)} µs; best ${best.us.toFixed(1)}`;
       } else if (told.type === "kernel") {
         table.append(row(told));
       } else if (told.error) {
@@ -59,7 +60,8 @@ export function tuner(done) {
   const line = make("p", {role: "status", class: "quiet"}, onGpu ? "" : `The CPU computes ${camera()}: ${seen?.gpu}`);
   const place = make("div");
   let stop = null;
-  const button = make("button", {type: "button", class: "main", disabled: !state.session.can_change || !onGpu, onclick: async () => {
+  const disabled = !state.session.can_change || !onGpu;
+  const button = make("button", {type: "button", class: "main", disabled, onclick: async () => {
     if (stop) {
       stop.abort();
       return;

@@ -37,8 +37,11 @@ async function clockOffsetUs() {
   let best = {way: Infinity, offset: 0};
   performance.clearResourceTimings();   // a full buffer takes no new ones
   for (let i = 0; i < 5; i++) {
-    const [url, {now_us: server}] = await ask(`v1/time?${i}`, {}, async reply => [reply.url, await within(reply.json(), true)]);
-    const {requestStart, responseStart} = performance.getEntriesByName(url).pop() ?? {};
+    const [url, {now_us: server}] = await ask(`v1/time?${i}`, {},
+      async reply => [reply.url, await within(reply.json(), true)]);
+    /** @type {any} */
+    const noted = performance.getEntriesByName(url).pop();
+    const {requestStart, responseStart} = noted ?? {};
     if (responseStart - requestStart < best.way) {
       best = {way: responseStart - requestStart,
         offset: server - (performance.timeOrigin + (requestStart + responseStart) / 2) * 1000};
@@ -48,13 +51,27 @@ async function clockOffsetUs() {
 }
 
 const paths = pictures => pictures.map(({path, codec}) => path + codec).join();
+const sizes = small => JSON.stringify(small.map(({picture, ...rest}) => [picture.path, rest]));
 
 // Plays the pictures it is given, and follows the events. `tell` is called with {way, why}, {fault}, an Error or null
 // once it plays, {status} or {kind, event}; `kind` is "connected" whenever the events begin.
 export class Live {
+  large = [];
+  small = [];
+  offset = 0;             // of the server's clock, in microseconds
+  offsetMs = -OFFSET_MS;  // when it was asked for
+  place = {id: "all"};    // in the events
+  hearsHidden = false;    // follows the events also while nobody looks at the page
+  runs = {};              // an AbortController each, by their names
+  isSlow = false;         // the link
+  slowMs = SLOW_MS;
+  came = 0;               // bytes of video, since look()
+  late = 0;               // seconds
+  beganMs = 0;
+  watch = 0;              // a timer
+
   constructor(tell) {
-    Object.assign(this, {tell, large: [], small: [], offset: 0, place: {id: "all"}, runs: {},
-      isSlow: false, slowMs: SLOW_MS, came: 0, late: 0});
+    this.tell = tell;
     this.heard = {playing: () => tell({fault: null}), came: bytes => { this.came += bytes; },
       status: status => tell({status}), offsetUs: () => this.offset};
     document.addEventListener("visibilitychange", () => this.restart());
@@ -62,7 +79,7 @@ export class Live {
 
   // `large` are pictures, the one that is looked at first; `small` are {picture, width, isHidden}. What stays goes on.
   show(large, small) {
-    const wasLarge = paths(this.large), wasSmall = JSON.stringify(this.small.map(({picture, ...rest}) => [picture.path, rest]));
+    const wasLarge = paths(this.large), wasSmall = sizes(this.small);
     Object.assign(this, {large, small});
     if (!this.runs.events) {
       this.restart();
@@ -71,7 +88,7 @@ export class Live {
     if (wasLarge !== paths(large)) {
       this.playLarge();
       this.playSmall();
-    } else if (wasSmall !== JSON.stringify(small.map(({picture, ...rest}) => [picture.path, rest]))) {
+    } else if (wasSmall !== sizes(small)) {
       this.playSmall();
     }
   }
@@ -79,12 +96,12 @@ export class Live {
   restart() {
     Object.values(this.runs).forEach(run => run?.abort());
     this.runs = {};
-    if (!document.hidden) {
+    if (!document.hidden || this.hearsHidden) {
       const events = this.begin("events");
       follow("v1/events", events, this.place, (kind, event) => this.tell({kind, event}));
-      this.playLarge();
-      this.playSmall();
     }
+    this.playLarge();
+    this.playSmall();
   }
 
   // Ends what goes by this name, and gives the signal for what comes instead.
@@ -139,13 +156,13 @@ export class Live {
       const end = () => attempt.abort();
       signal.addEventListener("abort", end);
       try {
-        if (performance.now() - (this.offsetMs ?? -OFFSET_MS) >= OFFSET_MS) {
+        if (performance.now() - this.offsetMs >= OFFSET_MS) {
           this.offset = await clockOffsetUs();
           this.offsetMs = performance.now();
         }
         await work(attempt.signal);
       } catch (fault) {
-        this.offsetMs = undefined;
+        this.offsetMs = -OFFSET_MS;
         if (signal.aborted) {
           return;
         }
@@ -163,7 +180,8 @@ export class Live {
     this.way = way;
     this.tell({way, why});
     if (this.isSlow) {
-      await playPictures(this.large.map(picture => ({picture, query: "&scale=1/4", everyMs: EVERY_MS.slow})), signal, this.heard);
+      const wants = this.large.map(picture => ({picture, query: "&scale=1/4", everyMs: EVERY_MS.slow}));
+      await playPictures(wants, signal, this.heard);
       return;
     }
     const first = [], rest = [];
@@ -184,7 +202,8 @@ export class Live {
 
   jpeg(pictures, signal, loops = MOST.jpeg) {
     const wants = pictures.map(picture => ({picture, query: "", everyMs: EVERY_MS.large}));
-    return Promise.all(Array.from({length: Math.min(loops, wants.length)}, () => playPictures(wants, signal, this.heard)));
+    return Promise.all(Array.from({length: Math.min(loops, wants.length)},
+      () => playPictures(wants, signal, this.heard)));
   }
 }
 
@@ -199,7 +218,7 @@ const wantedWay = () => new URLSearchParams(location.search).get("way");
 // [way, why no better one]. The address ?way= asks for one of them.
 async function chooseWay() {
   const wanted = wantedWay();
-  if (globalThis.VideoDecoder && (!wanted || wanted === "webcodecs") && await plays("webcodecs", "h264")) {
+  if ("VideoDecoder" in globalThis && (!wanted || wanted === "webcodecs") && await plays("webcodecs", "h264")) {
     return ["webcodecs", ""];
   }
   const why = wanted ? "asked for by the address"

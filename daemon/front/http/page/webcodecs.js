@@ -4,16 +4,21 @@ import {ask, pieces} from "./api.js";
 
 const HEADER = 16;
 const RECORD = {configuration: 1, unit: 2, status: 3};
-// After a pause old frames come first: one that is BACKLOG_US older than the newest that came is decoded, but not drawn.
-// A decoder that needs longer than CATCH_UP_MS for them shows one from time to time.
+// After a pause old frames come first: one that is BACKLOG_US older than the newest that came is decoded, but not
+// drawn. A decoder that needs longer than CATCH_UP_MS for them shows one from time to time.
 const BACKLOG_US = 250000;
 const CATCH_UP_MS = 200;
 const BEHIND_US = 3e6;   // a decoder that is too slow goes on with the next key frame
 
 // Decodes one view of a stream of records.
 class Decoder {
+  newestUs = 0;
+  behindSinceMs = null;
+  needsKey = true;
+
   constructor(picture, offsetUs) {
-    Object.assign(this, {picture, offsetUs, newestUs: 0, behindSinceMs: null, needsKey: true});
+    this.picture = picture;
+    this.offsetUs = offsetUs;
   }
 
   configure(told) {

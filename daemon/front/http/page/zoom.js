@@ -103,8 +103,9 @@ function key(event) {
     [left, top] = [left - x, top - y];
     show();
   };
-  const moves = event.shiftKey && isZoomed() && {ArrowLeft: by(-MOVE, 0), ArrowRight: by(MOVE, 0), ArrowUp: by(0, -MOVE), ArrowDown: by(0, MOVE)};
-  const does = moves?.[event.key] ?? {"+": () => zoom(STEP), "-": () => zoom(1 / STEP), 0: resetZoom}[event.key];
+  const moves = {ArrowLeft: by(-MOVE, 0), ArrowRight: by(MOVE, 0), ArrowUp: by(0, -MOVE), ArrowDown: by(0, MOVE)};
+  const does = (event.shiftKey && isZoomed() && moves[event.key]) ||
+    {"+": () => zoom(STEP), "-": () => zoom(1 / STEP), 0: resetZoom}[event.key];
   if (does) {
     does();
     event.preventDefault();
@@ -119,7 +120,8 @@ export function beginZoom() {
     event.preventDefault();
     zoom(Math.exp(-Math.max(-100, Math.min(100, event.deltaY)) / 300), x, y);
   }, {passive: false});
-  Object.assign(screen, {onpointerdown: down, onpointermove: move, onpointerup: up, onpointercancel: up, ondblclick: double});
+  Object.assign(screen, {onpointerdown: down, onpointermove: move, onpointerup: up, onpointercancel: up,
+    ondblclick: double});
   addEventListener("keydown", key);
   $("zoom").onclick = resetZoom;
 }
