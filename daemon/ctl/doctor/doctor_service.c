@@ -50,7 +50,7 @@ static char *unit_ask(const struct service_unit *unit, const char *interface, co
     return r < 0 ? strdup("") : text;
 }
 
-// What systemd says of a unit. All strings are owned, and empty where it says nothing.
+// A unit as systemd tells of it. All strings are owned, and empty where it says nothing.
 struct unit_state {
     char *load, *active, *file, *result;
 };

@@ -7,7 +7,7 @@
 
 #include <glib.h>
 
-// What is at a path: tracks that are watched together. Now there is one, the view.
+// The tracks at a path, which are watched together. Now there is one, the view.
 struct mount {
     struct stream *stream; // a reference
     enum config_role role; // the least that may watch

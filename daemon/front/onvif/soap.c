@@ -498,7 +498,8 @@ int soap_read_duration(const char *text, int64_t now_wall_ns, int64_t *ret_ns)
 
         if (!time)
             return -EINVAL;
-        s = (double)(g_date_time_to_unix(time) - now_wall_ns / NS_PER_S);
+        int64_t whole_s = g_date_time_to_unix(time) - now_wall_ns / NS_PER_S;
+        s = (double)whole_s;
         if (s < 0)
             return -EINVAL;
     }

@@ -3,6 +3,7 @@
 #include "daemon/common/log.h"
 #include "daemon/front/rtsp/transport_interleaved.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -190,6 +191,7 @@ struct connection *session_connection(const struct session *session)
 
 const char *session_path(const struct session *session)
 {
+    assert(session->tracks);
     return stream_path(session->tracks->stream);
 }
 
