@@ -232,6 +232,57 @@ def test_the_last_picture_lasts_as_long_as_those_before_the_gap(tmp_path, video)
         assert sum(picture_lengths(path)) == pytest.approx(76 / FPS + 5, abs=1e-3)
 
 
+def test_a_clip_tells_when_motion_began_and_ended_in_it(tmp_path, video):
+    """Of all regions together; of two clips the part that each of them shows."""
+    base = past(60)
+
+    def at(frame):
+        return base + frame * FRAME_NS
+
+    with Front(tmp_path / "clips") as front:
+        front.track(1, mode=ALWAYS, max_clip_s=10)
+        front.wait_ready()
+        front.play(1, video, 0, 60, base)
+        front.event(1, at(50), at(52))
+        front.play(1, video, 60, 100, base)
+        front.event(1, at(70), at(75), region="yard", number=7)
+        front.event(1, at(50), at(90), ended=True)
+        front.play(1, video, 100, 130, base)
+        front.event(1, at(70), at(120), region="yard", number=7, ended=True)
+        front.play(1, video, 130, 240, base)
+        front.event(1, at(230), at(235), number=2)  # goes on into the next clip
+        front.play(1, video, 240, 300, base)
+        front.event(1, at(230), at(280), number=2, ended=True)
+        front.play(1, video, 300, 510, base)
+        first, second = front.wait_closed(2)
+        assert first["regions"] == ["door", "yard"] and second["regions"] == ["door"]
+        assert first["motion_wall_ns"] - first["start_wall_ns"] == pytest.approx(50 * FRAME_NS, abs=SECOND / 100)
+        assert first["motion_end_wall_ns"] == 0, "it goes on"
+        assert second["motion_wall_ns"] == second["start_wall_ns"]
+        assert second["motion_end_wall_ns"] - second["start_wall_ns"] == pytest.approx(30 * FRAME_NS, abs=SECOND / 100)
+        third = next(clip for clip in front.list() if clip["is_open"])
+        assert third["motion_wall_ns"] == third["motion_end_wall_ns"] == 0
+    with Front(tmp_path / "clips") as front:
+        front.wait_ready()
+        assert [clip["motion_wall_ns"] for clip in front.list()][-2:] == [second["motion_wall_ns"], first["motion_wall_ns"]]
+
+
+def test_the_end_of_motion_is_that_of_the_last_region(tmp_path, video):
+    base = past(60)
+    with Front(tmp_path / "clips") as front:
+        front.track(1, before_s=1, after_s=1)
+        front.wait_ready()
+        front.play(1, video, 0, 60, base)
+        for region, started in (("door", 50), ("yard", 55)):
+            front.event(1, base + started * FRAME_NS, base + started * FRAME_NS, region=region)
+        front.play(1, video, 60, 95, base)
+        front.event(1, base + 55 * FRAME_NS, base + 70 * FRAME_NS, region="yard", ended=True)
+        front.event(1, base + 50 * FRAME_NS, base + 90 * FRAME_NS, region="door", ended=True)
+        front.play(1, video, 95, 200, base)
+        clip, = front.wait_closed(1)
+        assert clip["motion_end_wall_ns"] - clip["motion_wall_ns"] == pytest.approx(40 * FRAME_NS, abs=SECOND / 100)
+
+
 def fill(front, video, base, clips=4):
     """Clips of 4 s, each of an event, in one go."""
     front.track(1, before_s=1, after_s=1)
