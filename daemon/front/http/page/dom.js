@@ -14,7 +14,7 @@ export function make(tag, attributes = {}, ...children) {
       element.setAttribute(name, value === true ? "" : value);
     }
   }
-  element.append(...children.filter(child => child !== null && child !== undefined));
+  element.append(...children.filter(child => child !== null && child !== undefined && child !== false));
   return element;
 }
 
