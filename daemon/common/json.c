@@ -222,27 +222,28 @@ static bool check_value(struct json_check *check, unsigned depth)
     }
 }
 
-static int check_text(const char *text, size_t size, struct error *error)
+static bool check_text(struct json_check *check)
+{
+    const char *text = check->at, *valid_end;
+
+    if (!check_value(check, 0))
+        return false;
+    skip_space(check);
+    if (check->at < check->end)
+        return false;
+    if (g_utf8_validate(text, check->end - text, &valid_end))
+        return true;
+    check->at = valid_end;
+    return false;
+}
+
+bool json_is_strict(const char *text, size_t size, size_t *ret_stop)
 {
     struct json_check check = {text, text + size, false};
-    const char *valid_end;
-    bool good = check_value(&check, 0);
+    bool strict = check_text(&check);
 
-    if (good) {
-        skip_space(&check);
-        good = check.at == check.end;
-    }
-    if (good) {
-        good = g_utf8_validate(text, (gssize)size, &valid_end);
-        check.at = valid_end;
-    }
-    if (check.is_deep) {
-        return error_refuse(error, -EINVAL, "the body is nested too deep,",
-                            "objects and arrays, up to %d in each other", JSON_DEPTH_MAX);
-    }
-    return good ? 0
-                : error_refuse(error, -EINVAL, "the body is no JSON (at byte %zu),", "an object",
-                               (size_t)(check.at - text) + 1);
+    *ret_stop = (size_t)(check.at - text);
+    return strict;
 }
 
 // The names in the objects of a text.
@@ -268,10 +269,16 @@ int json_parse(const char *text, size_t size, struct error *error, JsonNode **re
     g_autoptr(GHashTable) counts = g_hash_table_new(NULL, NULL);
     g_autoptr(GError) fault = NULL;
     struct names names = {.counts = counts};
-    int r = check_text(text, size, error);
+    struct json_check check = {text, text + size, false};
+    int r;
 
-    if (r < 0)
-        return r;
+    if (!check_text(&check)) {
+        return check.is_deep
+                   ? error_refuse(error, -EINVAL, "the body is nested too deep,",
+                                  "objects and arrays, up to %d in each other", JSON_DEPTH_MAX)
+                   : error_refuse(error, -EINVAL, "the body is no JSON (at byte %zu),", "an object",
+                                  (size_t)(check.at - text) + 1);
+    }
     g_signal_connect(parser, "object-member", G_CALLBACK(on_member), &names);
     if (!json_parser_load_from_data(parser, text, (gssize)size, &fault)) {
         r = error_refuse(error, -EINVAL, "the body is no JSON (%s),", "an object", fault->message);
@@ -280,6 +287,7 @@ int json_parse(const char *text, size_t size, struct error *error, JsonNode **re
                          "once", names.twice);
     } else {
         *ret_root = json_node_ref(json_parser_get_root(parser));
+        r = 0;
     }
     g_free(names.twice);
     return r;

@@ -20,6 +20,9 @@ char *json_built_text(JsonBuilder *builder, bool pretty);
 // g_free()s it.
 char *json_end_line(JsonBuilder *builder);
 
+// Whether a text is JSON as json_parse() takes it, but for names that an object has twice;
+// *ret_stop is how many of its bytes are before the first that is not, all of them if it is.
+bool json_is_strict(const char *text, size_t size, size_t *ret_stop);
 // Parses a text: JSON of RFC 8259 in UTF-8, nested JSON_DEPTH_MAX deep at most, without U+0000 in a
 // string and without integers beyond int64_t; no object has a name twice. -EINVAL, with a sentence;
 // the caller json_node_unref()s the root.

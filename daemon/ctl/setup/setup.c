@@ -5,6 +5,7 @@
 #include "daemon/common/standard_output.h"
 #include "daemon/ctl/arguments.h"
 #include "daemon/ctl/commands.h"
+#include "daemon/ctl/setup/setup_answers.h"
 #include "daemon/ctl/setup/setup_avahi.h"
 #include "daemon/ctl/setup/setup_config.h"
 #include "daemon/ctl/setup/setup_mend.h"
@@ -24,7 +25,8 @@
 static const char usage[] =
     "Usage: edgectl setup [--camera NAME] [--device PATH|URL] [--view KIND] [--user NAME]\n"
     "                     [--address ADDRESS] [--tls] [--page] [--record MODE]\n"
-    "                     [--storage PATH] [--broker HOST] [--onvif] [--force] [--config FILE]\n"
+    "                     [--storage PATH] [--broker HOST] [--onvif] [--answers FILE]\n"
+    "                     [--force] [--config FILE]\n"
     "From nothing to a stream: writes the configuration and a user with a password, has systemd\n"
     "start edged again where it runs, and prints the URL. On a terminal it asks for what is not\n"
     "given; elsewhere that stays as it is, and the password is a line of standard input.\n"
@@ -44,27 +46,11 @@ static const char usage[] =
     "  --onvif            ONVIF for recorders and Home Assistant, with a user of its own, "
     "\"onvif\",\n"
     "                     whose password is drawn and shown\n"
+    "  --answers FILE     the answers to all questions, as JSON; -: of standard input\n"
     "  --tls              encrypted as well: rtsps://, at port 8322 if the file has no other\n"
     "  --force            without asking; FILE.bak is the file as it was, as always\n"
     "  --config FILE      in the place of " CONFIG_DEFAULT_PATH ", which the service\n"
     "                     has\n";
-
-static void answers_finish(struct setup_answers *answers)
-{
-    free(answers->camera);
-    free(answers->device);
-    free(answers->view);
-    free(answers->user);
-    free(answers->address);
-    free(answers->storage);
-    free(answers->record);
-    free(answers->broker);
-    free(answers->broker_user);
-    password_clear(&answers->broker_password);
-    password_clear(&answers->password);
-    password_clear(&answers->onvif_password);
-    password_clear(&answers->login);
-}
 
 // Returns whether to go on; if not, *ret_status is the exit status.
 static bool parse_options(int argc, char **argv, struct setup_answers *answers, int *ret_status)
@@ -79,6 +65,7 @@ static bool parse_options(int argc, char **argv, struct setup_answers *answers, 
                                              {"storage", .text = &storage},
                                              {"record", .text = &record},
                                              {"broker", .text = &broker},
+                                             {"answers", .text = &answers->path},
                                              {"page", .flag = &answers->page},
                                              {"onvif", .flag = &answers->onvif},
                                              {"tls", .flag = &answers->tls},
@@ -89,6 +76,7 @@ static bool parse_options(int argc, char **argv, struct setup_answers *answers, 
 
     if (!command_line_parse(&line, argc, argv, ret_status))
         return false;
+    answers->on_terminal &= !answers->path;
     answers->camera = g_strdup(camera);
     answers->device = g_strdup(device);
     answers->view = g_strdup(view);
@@ -229,8 +217,10 @@ static int start_service(const struct setup_config *config, const struct setup_a
         r = setup_service_start(false, error);
     if (r < 0 || runs)
         return r < 0 ? put_back(config, runs, error) : 0;
-    if (answers->on_terminal && setup_questions_confirm("Start edged, now and with the system"))
+    if (answers->start ||
+        (answers->on_terminal && setup_questions_confirm("Start edged, now and with the system"))) {
         return setup_service_start(true, error);
+    }
     puts("Start it with `systemctl enable --now edged`.");
     return 0;
 }
@@ -472,11 +462,13 @@ static int run(struct setup_answers *answers, struct setup_config *config, struc
 {
     int r = load(answers, config, error);
 
+    if (r == 0 && answers->path)
+        r = setup_answers_read(answers->path, config, answers, error);
     r = r < 0 ? r : setup_questions_check(config, answers, error);
     if (r == 0 && answers->on_terminal)
         r = setup_questions_ask(config, answers, error);
     r = r < 0 ? r : apply(config, answers, error);
-    if (r == 0 && answers->user)
+    if (r == 0 && answers->user && !answers->password.text[0])
         r = password_ask(answers->user, error, &answers->password);
     r = r < 0 ? r : write_all(config, answers, error);
     if (r == 0 && strcmp(answers->config_path, CONFIG_DEFAULT_PATH) == 0)
@@ -507,6 +499,6 @@ int ctl_setup(int argc, char **argv)
         }
     }
     setup_config_finish(&config);
-    answers_finish(&answers);
+    setup_answers_finish(&answers);
     return status;
 }

@@ -253,8 +253,7 @@ static void apply_broker(const struct setup_config *config, const struct setup_a
     set_string(&wanted->mqtt.user, answers->broker_user ? answers->broker_user : "");
     set_string(&wanted->mqtt.password_file, answers->broker_password.text[0] ? path : "");
     wanted->mqtt.tls = answers->broker_tls;
-    if (!answers->broker_tls)
-        set_string(&wanted->mqtt.ca, "");
+    set_string(&wanted->mqtt.ca, answers->broker_tls ? answers->broker_ca : "");
 }
 
 bool setup_config_makes_onvif_user(const struct setup_config *config,
@@ -319,8 +318,10 @@ static int fill_in(const struct setup_config *config, const struct setup_answers
     int r = check(config->file.path, config->old, error, &same, &copy);
 
     r = r < 0 ? r : apply(config, answers, copy, error);
-    if (r == 0 && user_may_come && !setup_config_has_users(config) && !answers->user)
+    if (r == 0 && user_may_come && !setup_config_has_users(config) && !answers->user &&
+        !setup_config_makes_onvif_user(config, answers)) {
         copy->rtsp.auth = CONFIG_AUTH_NONE;
+    }
     return r < 0 ? r : check(config->file.path, copy, error, ret_keys, ret_filled);
 }
 

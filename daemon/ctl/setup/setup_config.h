@@ -11,17 +11,20 @@
 #include <stdbool.h>
 #include <strings.h>
 
-// The answers, from the command line and the questions. NULL: stays as the configuration has it.
+// The answers, from the command line, a file (setup_answers.h) and the questions. NULL: stays as
+// the configuration has it.
 struct setup_answers {
     const char *config_path; // borrowed
+    const char *path;        // of a file with answers, borrowed; NULL: there is none
     char *camera;            // its name; owned, as all the others
-    char *device;  // of the camera, or the rtsp:// URL of an IP camera; "": the first that works
-    char *view;    // a kind of view: the first of the first camera
-    char *user;    // who may watch
-    char *address; // to listen on
-    char *storage; // the folder for clips
-    char *record;  // what is kept of the camera: a word of cameras.record.mode
-    char *broker;  // of MQTT; "": none
+    char *device;    // of the camera, or the rtsp:// URL of an IP camera; "": the first that works
+    char *view;      // a kind of view: the first of the first camera
+    char *user;      // who may watch
+    char *address;   // to listen on
+    char *storage;   // the folder for clips
+    char *record;    // what is kept of the camera: a word of cameras.record.mode
+    char *broker;    // of MQTT; "": none
+    char *broker_ca; // the authority of its certificate; NULL: the system's
     char *broker_user;               // that edged is there; NULL: none
     struct password broker_password; // of that user; "": it has none
     bool broker_tls;                 // the broker is inside TLS
@@ -31,6 +34,7 @@ struct setup_answers {
     bool tls;                        // encrypted, too
     bool onvif;                      // ONVIF, with a user of its own
     bool page;                       // the page for browsers is for other machines, too
+    bool start;                      // edged, now and with the system
     bool force;                      // do not ask before an edited configuration is replaced
     bool on_terminal;                // questions can be asked
 };

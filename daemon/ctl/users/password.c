@@ -220,7 +220,7 @@ static bool is_guessed(const char *text, const char *user)
     return false;
 }
 
-static int check(const struct password *password, const char *user, struct error *error)
+int password_check(const struct password *password, const char *user, struct error *error)
 {
     bool utf8 = g_utf8_validate(password->text, -1, NULL);
     size_t characters = utf8 ? (size_t)g_utf8_strlen(password->text, -1) : strlen(password->text);
@@ -247,7 +247,7 @@ int password_ask(const char *user, struct error *error, struct password *ret_pas
 
     do {
         r = read_password(prompt, error, ret_password);
-        r = r < 0 ? r : check(ret_password, user, error);
+        r = r < 0 ? r : password_check(ret_password, user, error);
         again = r == -EINVAL && isatty(STDIN_FILENO);
         if (again)
             fprintf(stderr, "%s. Type another one.\n", error->text);

@@ -11,10 +11,13 @@ struct password {
     char text[PASSWORD_BYTES_MAX + 1];
 };
 
+// Checks a password for the user. -EINVAL, with a sentence in `error` that tells the rule: fewer
+// than PASSWORD_CHARACTERS_MIN characters, one of the commonest, "edged" or the user's name, also
+// with digits and signs around it or said twice.
+int password_check(const struct password *password, const char *user, struct error *error);
 // Reads a password for the user, and checks it. A terminal is asked twice, is told what is allowed,
 // and is asked again for one that is not. -EINVAL, with a sentence in `error` that tells the rule:
-// none, too long, with control characters, fewer than PASSWORD_CHARACTERS_MIN characters, one of
-// the commonest, "edged" or the user's name, also with digits and signs around it or said twice.
+// none, too long, with control characters, or as password_check() says.
 // -EINTR: a signal came, which was raised again after the terminal had been reset; -ECANCELED: the
 // input ended; or an error of reading. The caller wipes it.
 int password_ask(const char *user, struct error *error, struct password *ret_password);

@@ -1,0 +1,53 @@
+"""An image with answers sets itself up at its first start: config/fleet/provision in a real systemd."""
+import json
+import shutil
+
+import pytest
+
+import beds
+from container import Container
+
+PROVISION = beds.ROOT / "config/fleet/provision"
+PASSWORD = "correct-horse"
+
+
+def stage_image(staged):
+    beds.stage(staged)
+    answers = json.loads((PROVISION / "answers.json").read_text())
+    chosen = {name: value for name, value in answers.items() if not name.startswith("broker")}
+    folder = staged / "etc/edged"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "answers.json").write_text(json.dumps({**chosen, "password": PASSWORD}))
+    (folder / "answers.json").chmod(0o600)
+    units = staged / "etc/systemd/system/multi-user.target.wants"
+    units.mkdir(parents=True)
+    shutil.copy(PROVISION / "edged-answers.service", units.parent)
+    (units / "edged-answers.service").symlink_to("../edged-answers.service")
+
+
+@pytest.fixture(scope="module")
+def image():
+    bed = Container("--private-network", stage=stage_image)
+    yield bed
+    bed.close()
+
+
+def test_the_first_start_of_an_image_answers_setup_and_takes_the_answers_away(image):
+    beds.wait_until(image.journal("edged-answers"), lambda: image.property("ActiveState") == "active")
+    beds.wait_until("the end of setup", lambda: image.run("systemctl is-active edged-answers")[1].strip() != "activating")
+    assert image.check("systemctl is-enabled edged").strip() == "enabled"
+    assert image.run("ls /etc/edged/answers.json")[0] != 0
+    assert "cameras.front" in image.check("edgectl diff --all") and "viewer" in image.check("cat /etc/edged/rtsp.users")
+    assert image.check("stat -c '%U %a' /etc/edged/rtsp.users").strip() == "edged 600"
+    journal = image.check("journalctl --no-pager -o export -a")
+    assert "The camera delivers" in journal and PASSWORD not in journal
+
+
+def test_a_wrong_answer_stays_and_is_named(image):
+    image.check("echo '{\"view\": \"egdes\"}' >/etc/edged/answers.json && chmod 600 /etc/edged/answers.json")
+    before = image.check("cat /etc/edged/edged.conf")
+    assert image.run("systemctl start edged-answers")[0] != 0
+    assert '/etc/edged/answers.json:1: view: got "egdes", allowed' in image.check("journalctl --no-pager -u edged-answers")
+    assert image.check("cat /etc/edged/edged.conf") == before
+    assert image.property("ActiveState") == "active"
+    image.check("ls /etc/edged/answers.json")
