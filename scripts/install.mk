@@ -7,7 +7,7 @@ MAN_PAGES := $(wildcard config/*.[1-8] daemon/*/*.[1-8])
 DEST = $(if $(DESTDIR),'$(DESTDIR)')
 INSTALL_UNIT = install -Dm644 $(1) $(DEST)$(2) && sed -i 's|@bindir@|$(bindir)|g; s|@libexecdir@|$(libexecdir)|g; s|@sysconfdir@|$(sysconfdir)|g' $(DEST)$(2)
 CONF = $(DEST)$(sysconfdir)/edged/edged.conf
-UNITS := $(notdir $(wildcard systemd/*.service systemd/*.socket))
+UNITS := $(notdir $(wildcard $(addprefix systemd/*.,service socket path timer)))
 # In the folders they are in here, so that their links lead to one another there as well.
 DOCUMENTS := LICENSE README.md kernels/events/README.md $(wildcard */README.md) \
              config/fleet/README.md $(wildcard config/fleet/*/*) \
@@ -34,8 +34,8 @@ install: $(PROGRAMS) ## DESTDIR, prefix; an existing edged.conf is kept, the new
 	$(call RELOAD,systemd-sysusers; )
 
 uninstall: ## what install put there, with the same DESTDIR and prefix; edged.conf and its folder stay
-	$(if $(DESTDIR),,test ! -d /run/systemd/system || { systemctl stop 'edged-on-motion@*'; \
-	    systemctl disable --now edged.socket edged edged-mqtt edged-camera.socket edged-recorder.socket edged-recorder; systemctl disable edged-on-motion@.service; })
+	$(if $(DESTDIR),,test ! -d /run/systemd/system || { systemctl stop 'edged-on-motion@*' 'edged-push@*'; \
+	    systemctl disable --now edged.socket edged edged-mqtt edged-camera.socket edged-recorder.socket edged-recorder edged-upload.path edged-upload.timer; systemctl disable edged-on-motion@.service; })
 	rm -f $(addprefix $(DEST),$(INSTALLED))
 	-cd $(DEST)$(docdir) && rmdir -p --ignore-fail-on-non-empty $(filter-out ./,$(sort $(dir $(DOCUMENTS))))
 	-rmdir --ignore-fail-on-non-empty $(DEST)$(docdir)

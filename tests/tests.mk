@@ -79,9 +79,12 @@ check-arm64: ## everything crossed to arm64 without a warning, unit and golden t
 check-api: $(PROGRAMS) ## what edged answers over HTTP against /openapi.yaml, by schemathesis out of PyPI
 	@EDGED_BUILD='$(abspath $(BUILD))' scripts/check-api
 
-check-connect: $(PROGRAMS) $(FAKES) ## edged in a real Home Assistant out of PyPI, by MQTT and by ONVIF; takes Python 3.13, 1 GB, root and onvif-tools
+check-connect: HUNG_S = 3600
+check-connect: $(PROGRAMS) $(FAKES) ## edged in a real Home Assistant out of PyPI, by MQTT and by ONVIF, and config/fleet on the engines it is for; takes Python 3.13, 1 GB, root and onvif-tools. CONNECT="-k fleet" is the latter alone
+	@scripts/setup --with beds engines
+	@scripts/bed-root build/beds
 	@tests/connect/install build/connect
-	@EDGED_CONNECT='$(abspath build/connect)' $(PYTEST) tests/connect
+	@EDGED_CONNECT='$(abspath build/connect)' $(PYTEST) tests/connect $(CONNECT)
 
 # Into build/, whatever BUILD says: the compilers are the same for every build. TOOLKITS="12.6.85" is one.
 check-toolkits: ## the kernels by the device compilers of CUDA 11.7 to 13.0, out of PyPI: no warning, and a table of registers and spills

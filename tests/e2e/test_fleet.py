@@ -4,6 +4,7 @@ What the engines do with them is shown by `make check-connect`.
 """
 
 import json
+import pathlib
 import re
 import shutil
 import subprocess
@@ -25,6 +26,33 @@ def run(*command, folder=None):
                           stderr=subprocess.STDOUT, text=True, timeout=daemon.PATIENCE_S, check=False)
     assert done.returncode == 0, done.stdout
     return done.stdout
+
+
+def copy_unit(path, folder):
+    """As `make install` puts it; each program that it runs is one that is there."""
+    text = re.sub(r"@(bindir|libexecdir)@", "/usr/bin", path.read_text()).replace("@sysconfdir@", "/etc")
+    text = re.sub(r"^(Exec\w+=)(\S+)", r"\1/bin/true", text, flags=re.M)
+    (folder / path.name.replace("@.", "@front-edges.")).write_text(text)
+    return folder / path.name.replace("@.", "@front-edges.")
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="apt install systemd has systemd-analyze")
+def test_systemd_has_nothing_to_object_to(tmp_path):
+    units = [copy_unit(path, tmp_path) for path in
+             [*(daemon.ROOT / "systemd").glob("edged-push@.*"), *(daemon.ROOT / "systemd").glob("edged-upload.*"),
+              *FLEET.glob("*/*.service")]]
+    assert len(units) == 5
+    assert run("systemd-analyze", "verify", "--man=no", *units) == ""
+
+
+@pytest.mark.skipif(not pathlib.Path("/usr/lib/nginx/modules/ngx_rtmp_module.so").exists(), reason="scripts/setup --with nginx")
+def test_nginx_takes_the_configuration_of_the_relay(tmp_path):
+    configuration = tmp_path / "nginx.conf"
+    configuration.write_text((FLEET / "live/nginx-rtmp.conf").read_text().replace("/var/lib/nginx", str(tmp_path))
+                             .replace("/etc/nginx", str(tmp_path)))
+    (tmp_path / "edged-keys.conf").write_text('"jetson-front-edges secret" 1;\n')
+    told = run("/usr/sbin/nginx", "-t", "-c", configuration, "-g", f"pid {tmp_path}/pid; error_log {tmp_path}/log;")
+    assert "test is successful" in told
 
 
 @needs_promtool
