@@ -1,7 +1,7 @@
 #include "daemon/common/mask_file.h"
 
 #include "daemon/common/log.h"
-#include "daemon/common/media_picture.h"
+#include "daemon/common/media.h"
 #include "daemon/common/pnm.h"
 #include "kernels/gray/gray.h"
 

@@ -2,7 +2,7 @@
 // frame of a clip into a picture, by the GPU or the CPU. The output appears whole or not at all.
 #include "config/config.h"
 #include "daemon/common/mask_file.h"
-#include "daemon/common/media_picture.h"
+#include "daemon/common/media.h"
 #include "daemon/common/pnm.h"
 #include "daemon/common/standard_output.h"
 #include "daemon/ctl/arguments.h"

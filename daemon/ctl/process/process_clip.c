@@ -3,7 +3,7 @@
 #include "capture/clip/clip_reader.h"
 #include "capture/frame_pool.h"
 #include "capture/gstreamer/gstreamer_caps.h"
-#include "daemon/common/media_bus.h"
+#include "daemon/common/media.h"
 #include "daemon/common/unit_probe.h"
 #include "daemon/ctl/progress.h"
 
