@@ -158,6 +158,6 @@ def test_avahi_announces_what_is_open_to_the_network_and_nothing_else(device, sh
     announced = device.check("cat /etc/avahi/services/edged.service")
     assert re.findall("<type>(.*)</type>\\s*<port>(.*)</port>", announced) == [
         ("_rtsp._tcp", "8554"), ("_https._tcp", "9854")]
-    device.check("sed -i 's/http = { address = \"0.0.0.0\"/http = { address = \"127.0.0.1\"/' /etc/edged/edged.conf")
+    device.check("edgectl set --keep http.address=127.0.0.1")
     device.check("edgectl setup --address 127.0.0.1 --force </dev/null")
     device.check("test ! -e /etc/avahi/services/edged.service")
