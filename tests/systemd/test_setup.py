@@ -1,7 +1,9 @@
 """A newcomer's way: a fresh system, `edgectl setup`, and a viewer on another machine."""
 import os
+import pathlib
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -152,6 +154,37 @@ def test_a_clip_in_the_folder_that_setup_names_goes_on_over_a_restart_of_edged(d
     assert whole == growing.removesuffix(".part")
     assert device.check(f"stat -c '%U %G %a' {whole}").strip() == "edged edged 640"
     assert device.run(f"setpriv --reuid=nobody --regid=edged --clear-groups cat {whole} >/dev/null")[0] == 0
+
+
+# A recorder on the other machine: it looks for cameras, logs in, and asks for profiles and motion.
+RECORDER = """
+import re, socket, sys
+sys.path[:0] = sys.argv[4:]
+import onvif_client as onvif
+looker = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+looker.bind((sys.argv[1], 0))
+looker.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(sys.argv[1]))
+looker.settimeout(20)
+looker.sendto(f'<s:Envelope xmlns:s="{onvif.SOAP}"><s:Header><MessageID>1</MessageID></s:Header><s:Body>'
+              '<Probe xmlns="http://schemas.xmlsoap.org/ws/2005/04/discovery"/></s:Body></s:Envelope>'.encode(),
+              ("239.255.255.250", 3702))
+print(re.search("XAddrs>([^<]*)<", looker.recv(8192).decode())[1])
+client = onvif.Client(9854, "onvif", sys.argv[3], host=sys.argv[2])
+print(*client.ask(onvif.MEDIA, "GetProfiles").attributes("Profiles", "token"))
+print(client.pull(client.create())[0][:2])
+"""
+
+
+def test_a_recorder_finds_it_and_logs_in_by_onvif(device, machine, shown):
+    told = device.check("edgectl setup --onvif --force </dev/null")
+    password = re.search(r"user onvif, password (\S+)", told)[1]
+    assert device.check("stat -c '%U %a' /etc/edged/onvif.passwords").strip() == "edged 600"
+    here = pathlib.Path(__file__).parents[1]
+    done = subprocess.run(
+        ["nsenter", "--target", str(machine.process.pid), "--net", sys.executable, "-B", "-c", RECORDER, VIEWER, DEVICE,
+         password, str(here), str(here / "e2e")], capture_output=True, text=True, timeout=beds.PATIENCE_S, check=False)
+    assert done.stdout.splitlines() == [f"http://{DEVICE}:9854/onvif/device_service", "front/edges",
+                                        "('MotionAlarm', 'front')"], done
 
 
 def test_avahi_announces_what_is_open_to_the_network_and_nothing_else(device, shown):
