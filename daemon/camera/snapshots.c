@@ -233,6 +233,9 @@ void snapshot_wishes_serve(struct snapshot_wishes *wishes, struct snapshots *sna
 {
     const struct snapshot_job job = {view, picture, wishes->served, quality};
 
-    if (wishes->served && add_job(snapshots, job))
-        wishes->wanted &= ~wishes->served;
+    // Before the thread has the job: it may send a small JPEG, and another one be asked for, before
+    // this function goes on.
+    wishes->wanted &= ~wishes->served;
+    if (wishes->served && !add_job(snapshots, job))
+        wishes->wanted |= wishes->served;
 }

@@ -30,7 +30,7 @@ struct link {
     pthread_mutex_t lock; // guards the queue
     struct chunk *head, **tail;
     size_t queued_bytes;
-    bool jpeg_waits;
+    size_t jpeg_bytes; // of JPEGs in it, which do not count
 
     // Receiver's thread only.
     struct link_header header;
@@ -120,8 +120,7 @@ static int queue_append(struct link *link, bool jpeg, const struct iovec *pieces
     }
     *link->tail = chunk;
     link->tail = &chunk->next;
-    link->queued_bytes += jpeg ? 0 : chunk->size;
-    link->jpeg_waits |= jpeg;
+    *(jpeg ? &link->jpeg_bytes : &link->queued_bytes) += chunk->size;
     return 0;
 }
 
@@ -137,6 +136,8 @@ static int send_locked(struct link *link, enum link_type type, struct iovec *pie
 {
     size_t limit = link->queue_limit + (is_event(type) ? LINK_EVENTS_BYTES : 0);
     bool jpeg = type == LINK_JPEG;
+    bool has_room = jpeg ? !link->jpeg_bytes || link->jpeg_bytes + total <= LINK_JPEGS_BYTES
+                         : link->queued_bytes + total <= limit;
     ssize_t sent = 0;
 
     if (!link->head) {
@@ -145,7 +146,7 @@ static int send_locked(struct link *link, enum link_type type, struct iovec *pie
             return (int)sent;
         if ((size_t)sent == total)
             return 0;
-    } else if (jpeg ? link->jpeg_waits : link->queued_bytes + total > limit) {
+    } else if (!has_room) {
         return -ENOBUFS;
     }
     // A message that has begun must be finished, whatever the limit says.
@@ -209,9 +210,8 @@ int link_flush(struct link *link)
             break;
         }
         chunk->sent += (size_t)sent;
-        link->queued_bytes -= chunk->jpeg ? 0 : (size_t)sent;
+        *(chunk->jpeg ? &link->jpeg_bytes : &link->queued_bytes) -= (size_t)sent;
         if (chunk->sent == chunk->size) {
-            link->jpeg_waits &= !chunk->jpeg;
             link->head = chunk->next;
             free(chunk);
         }

@@ -29,7 +29,8 @@ struct link_message {
 #define LINK_EVENTS_BYTES (64u << 10)
 
 // A LINK_JPEG is large and late, so it waits outside the queue's bounds, where it takes no room
-// from video. At most one does at a time.
+// from video. One may always wait, and more up to this.
+#define LINK_JPEGS_BYTES (4u << 20)
 
 // Takes over `fd` (a connected stream socket; made non-blocking, CLOEXEC). `queue_bytes` bounds
 // what waits unsent; events have LINK_EVENTS_BYTES more.
@@ -38,8 +39,8 @@ int link_new(int fd, size_t queue_bytes, struct link **ret_link);
 void link_free(struct link *link);
 int link_fd(const struct link *link);
 
-// Sends a header with `count` pieces of payload. -ENOBUFS: the queue is full, or another LINK_JPEG
-// waits, and nothing was sent;
+// Sends a header with `count` pieces of payload. -ENOBUFS: the queue is full, or too many LINK_JPEG
+// wait, and nothing was sent;
 // -EPIPE: the other end is gone; -EMSGSIZE.
 int link_send(struct link *link, enum link_type type, uint32_t view, const struct iovec *pieces,
               int count);

@@ -288,6 +288,34 @@ def test_opencv_and_ffmpeg_play_the_stream(snapped):
     assert len(frames) == 5 * WIDTH * HEIGHT
 
 
+def test_streams_of_several_sizes_lose_no_picture_to_each_other(edged):
+    """One that is lost on the link would be asked for again after a second."""
+    views = [{"name": "plain", "view": "camera", "jpeg_quality": 95}, "edges"]
+    server = edged([daemon.camera(width=1920, height=1080, views=views)])
+    server.wait_camera("front", lambda c: c["state"] == "live")
+    ends = time.monotonic() + 6
+
+    def read(query):
+        """When its pictures came."""
+        connection, text, came = daemon.UnixConnection(server.socket), b"", []
+        connection.request("GET", f"/stream.mjpg?{query}")
+        response = connection.getresponse()
+        while time.monotonic() < ends:
+            text = text[-10:] + response.read1(65536)
+            came += [time.monotonic()] * text.count(b"X-Timestamp")
+        connection.close()
+        return came
+
+    queries = [f"view={view}{size}" for view in ("plain", "edges") for size in ("", "&width=320", "&width=640")]
+    with concurrent.futures.ThreadPoolExecutor(len(queries)) as pool:
+        streams = list(pool.map(read, queries))
+    print({query: len(came) for query, came in zip(queries, streams)})
+    for query, came in zip(queries, streams):
+        for begin, end in zip(came, came[1:]):
+            others = max(sum(begin < at < end for at in other) for other in streams)
+            assert end - begin < 0.9 or others < 8, f"{query} stood still for {end - begin:.2f} s, others had {others}"
+
+
 def test_between_the_pictures_of_a_slow_stream_nothing_is_computed(snapped):
     """Of 30 pictures of the camera a second two are."""
     server = snapped(views=["edges"])

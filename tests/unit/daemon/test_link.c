@@ -5,6 +5,7 @@
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <glib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -138,6 +139,40 @@ TEST(test_a_full_socket_queues_and_a_full_queue_refuses, setup, teardown)
 static void count_wake(void *context)
 {
     (*(unsigned *)context)++;
+}
+
+// Reads and throws away all that the link has sent and still sends.
+static void drain(struct pair *pair)
+{
+    static uint8_t bytes[1 << 16];
+
+    while (link_wants_write(pair->a)) {
+        while (recv(pair->peer, bytes, sizeof bytes, MSG_DONTWAIT) > 0) {
+        }
+        assert_int_equal(link_flush(pair->a), 0);
+    }
+}
+
+TEST(test_jpegs_wait_beside_the_queue_up_to_a_bound_of_their_own, setup, teardown)
+{
+    struct pair *pair = *state;
+    g_autofree uint8_t *bytes = g_malloc0(LINK_JPEGS_BYTES + (1 << 20));
+
+    for (unsigned turn = 0; turn < 2; turn++) {
+        // One alone may be larger than the bound.
+        assert_int_equal(
+            link_send_bytes(pair->a, LINK_JPEG, 1, bytes, LINK_JPEGS_BYTES + (1 << 20)), 0);
+        assert_int_equal(link_send_bytes(pair->a, LINK_JPEG, 1, bytes, 1000), -ENOBUFS);
+        assert_int_equal(link_send_bytes(pair->a, LINK_ACCESS_UNIT, 1, bytes, 1000000), 0);
+        assert_int_equal(link_send_bytes(pair->a, LINK_ACCESS_UNIT, 1, bytes, 1000000), -ENOBUFS);
+        drain(pair);
+        // Several share it.
+        assert_int_equal(link_send_bytes(pair->a, LINK_JPEG, 1, bytes, LINK_JPEGS_BYTES / 2), 0);
+        assert_int_equal(link_send_bytes(pair->a, LINK_JPEG, 1, bytes, LINK_JPEGS_BYTES / 2), 0);
+        assert_int_equal(link_send_bytes(pair->a, LINK_JPEG, 1, bytes, LINK_JPEGS_BYTES / 2),
+                         -ENOBUFS);
+        drain(pair);
+    }
 }
 
 TEST(test_the_owner_is_woken_only_when_something_waits, setup, teardown)
