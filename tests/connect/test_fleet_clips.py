@@ -66,7 +66,7 @@ class Store:
     """moto: its objects live in memory, so the store is away by a proxy that is gone, not by its end."""
 
     def __init__(self, folder):
-        self.python = pathlib.Path(os.environ["EDGED_CONNECT"]) / "bin/python"
+        self.python = pathlib.Path(os.environ["EDGED_CONNECT"]) / "store/bin/python"
         self.port, self.inner = free_port(), free_port()
         # Four requests make the bucket and the key; from then on each has to be signed and allowed.
         self.engine = fleet.Engine("Running on", self.python, "-c", MOTO, "-H", "127.0.0.1", "-p", self.inner,
@@ -213,3 +213,24 @@ def test_clips_reach_the_store_once_over_outages_and_restarts(device, store):
           f"{sum(sent.values())} uploads that ended")
     assert set(there) == set(finished(device))
     assert set(sent.values()) == {1} and set(sent) == set(there)
+
+
+def test_a_user_of_its_own_reads_the_key_where_systemd_hands_over_none(device, store):
+    """systemd-245.conf, on the systemd that is here."""
+    drop_in = (fleet.FLEET / "clips/systemd-245.conf").read_text()
+    device.check("mkdir -p /etc/systemd/system/edged-upload.service.d && mv /etc/edged/rclone.conf /root")
+    # What an upload sees of edged, too: clips, and neither its control socket nor its configuration.
+    looks = '\nExecStartPre=-/bin/sh -c "ls /run/edged/ /etc/edged/; ls /var/lib/edged/"\n'
+    device.write("/etc/systemd/system/edged-upload.service.d/systemd-245.conf", drop_in + looks)
+    commands = re.findall(r"^#   (.*)$", drop_in, re.M)
+    assert len(commands) == 3
+    device.check("cd /root && " + " && ".join(commands) + " && systemctl daemon-reload")
+    beds.wait_until("a clip", lambda: len(finished(device)) >= 2)
+    wait_all_sent(device, store)
+    device.check("systemctl start edged-upload")
+    assert device.check("systemctl show -P User edged-upload").strip() == "edged-upload"
+    seen = re.findall(r"sh\[\d+\]: (.*)", device.check("journalctl --no-pager -u edged-upload")) or re.findall(
+        r"ls\[\d+\]: (.*)", device.check("journalctl --no-pager -u edged-upload"))
+    assert "ls: cannot open directory '/run/edged/': Permission denied" in seen, seen
+    assert "clips" in seen and "edged.conf" not in seen and "tls.pem" not in seen
+    assert set(store.puts().values()) == {1}

@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 
 import pytest
 
@@ -11,6 +12,10 @@ import daemon
 import fleet
 from fleet import recipe
 from ports import free_port
+
+sys.path.append(str(daemon.ROOT / "tests/systemd"))
+import beds  # noqa: E402
+from container import Container  # noqa: E402
 
 STREAM = "jetson-front-edges"
 
@@ -25,11 +30,12 @@ def engines():
 
 
 class Relay:
-    def __init__(self, folder, device_port):
+    def __init__(self, folder, device_port, stream=STREAM):
+        self.stream = stream
         self.folder, self.rtmp, self.http, self.hook = folder, free_port(), free_port(), free_port()
         folder.mkdir()
         (folder / "hls").mkdir()
-        (folder / "edged-keys.conf").write_text(f'"{STREAM} secret" 1;\n')
+        (folder / "edged-keys.conf").write_text(f'"{stream} secret" 1;\n')
         self.configuration = recipe("live/nginx-rtmp.conf", folder, {
             "listen 1935": f"listen 127.0.0.1:{self.rtmp}", "listen 8080": f"listen 127.0.0.1:{self.http}", "8089": self.hook,
             "/var/lib/nginx": folder, "/etc/nginx/": f"{folder}/", "rtsp://$name.example:8554": f"rtsp://127.0.0.1:{device_port}",
@@ -42,12 +48,12 @@ class Relay:
         return fleet.Engine("start worker process", "/usr/sbin/nginx", *self.options)
 
     def playlist(self):
-        path = self.folder / f"hls/{STREAM}.m3u8"
+        path = self.folder / f"hls/{self.stream}.m3u8"
         return path.read_text() if path.exists() else ""
 
     def play(self, pictures, url=None):
         """How many different pictures a player gets."""
-        done = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", url or f"http://127.0.0.1:{self.http}/hls/{STREAM}.m3u8",
+        done = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", url or f"http://127.0.0.1:{self.http}/hls/{self.stream}.m3u8",
                                "-frames:v", str(pictures), "-f", "framehash", "-"], capture_output=True, text=True,
                               timeout=daemon.PATIENCE_S, check=False)
         return len({line.split(",")[-1] for line in done.stdout.splitlines() if not line.startswith("#")})
@@ -101,3 +107,37 @@ def test_a_view_is_pulled_only_while_somebody_watches(edged, engines, tmp_path):
     assert server.status()["viewers"] == 0
     assert relay.play(10, f"{relay.url}/pull/gate") == 10
     daemon.wait_for(lambda: server.status()["viewers"] == 0)
+
+
+@pytest.fixture
+def container():
+    bed = Container()
+    bed.check("apt-get -q update && apt-get -q -y install --no-install-recommends ffmpeg", 500)
+    yield bed
+    bed.close()
+
+
+def test_systemd_pushes_again_whenever_the_relay_is_back(container, engines, tmp_path):
+    """The unit itself, with its sandbox around ffmpeg, which is installed in there."""
+    port = free_port()
+    container.restart(f"""
+        rtsp = {{ port = {port}; }};
+        http = {{ port = 0; }};
+        cameras = ( {{ name = "front"; source = "pattern"; width = 320; height = 240; fps = 10; }} );""")
+    stream = f"{container.check('hostname').strip()}-front-edges"
+    relay = Relay(tmp_path / "relay", port, stream)
+    engines.append(relay.start())
+    container.write("/etc/edged/push.conf", f"RELAY={relay.url}/live\nKEY=?key=secret\nEDGED=rtsp://127.0.0.1:{port}")
+    container.check("chmod 600 /etc/edged/push.conf && systemctl enable --now edged-push@front-edges")
+    daemon.wait_for(lambda: relay.playlist().count("#EXTINF") >= 2, explain=lambda: pushed(container))
+    assert relay.play(20) == 20
+    engines[-1].end()
+    beds.wait_until("it is started again", lambda: int(container.check("systemctl show -P NRestarts edged-push@front-edges")) >= 1)
+    engines.append(relay.start())
+    daemon.wait_for(lambda: "#EXT-X-DISCONTINUITY" in relay.playlist() and relay.playlist().count("#EXTINF") >= 2,
+                    explain=lambda: pushed(container))
+    assert relay.play(20) == 20
+
+
+def pushed(container):
+    return container.run("journalctl --no-pager -u 'edged-push@*' -n 20")[1]
