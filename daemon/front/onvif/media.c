@@ -4,6 +4,7 @@
 // Nothing can be set: what a profile has is edged.conf's to say.
 #include "daemon/front/onvif/onvif.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define QUALITY 5 // of 1 to 10; edged has a bit rate instead
@@ -120,11 +121,12 @@ static int find(struct onvif_ask *ask, const char *name, bool any,
             return 0;
         }
     }
-    return soap_fault_set(&ask->fault, "ter:InvalidArgVal",
-                          strcmp(name, "ProfileToken") == 0 ? "ter:NoProfile" : "ter:NoConfig",
-                          "%s: got \"%s\", allowed: %s", name, token ? token : "",
-                          fits == has_name ? "the name of a camera"
-                                           : "CAMERA/VIEW, as GetProfiles lists them");
+    soap_fault_set(&ask->fault, "ter:InvalidArgVal",
+                   strcmp(name, "ProfileToken") == 0 ? "ter:NoProfile" : "ter:NoConfig",
+                   "%s: got \"%s\", allowed: %s", name, token ? token : "",
+                   fits == has_name ? "the name of a camera"
+                                    : "CAMERA/VIEW, as GetProfiles lists them");
+    return -EINVAL;
 }
 
 // A profile, or its encoder's configuration, which has the same token.
