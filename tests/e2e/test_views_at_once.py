@@ -63,7 +63,8 @@ def test_four_views_at_once_share_their_stages(edged, readers):
     frames, _, stages = figures(server, frames_before + pattern.FPS)
     for name, users in USERS.items():
         runs, shared = stages[name]
-        # A frame under way is counted after its stages.
-        assert runs - before[name][0] <= frames - earlier + 1, (name, before, stages)
+        # A frame under way is counted after its stages. A view with a difference shares none of them.
+        runs_a_frame = 2 if "moves" in users and len(users) > 1 else 1
+        assert runs - before[name][0] <= runs_a_frame * (frames - earlier + 1), (name, before, stages)
         assert runs + shared >= sum(encoded[user] for user in users), (name, encoded, stages)
         assert (shared > 0) == (len(users) > 1), (name, stages)
