@@ -134,3 +134,21 @@ def test_a_lost_camera_is_told_once_and_its_return_too(edged, engines, people, t
     site.end()
     silent = daemon.wait_for(lambda: next((one for one in told if one["commonLabels"]["alertname"] == "EdgedSiteDown"), None))
     assert silent["commonLabels"]["site"] == "north"
+
+
+def test_a_site_behind_nat_tells_the_centre_itself(edged, engines, tmp_path):
+    port, north, above = free_port(), free_port(), free_port()
+    edged([daemon.camera()], settings={"http": {"port": port}})
+    for name in ("site", "centre"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "centre/prometheus.yml").write_text("{}")
+    engines.append(fleet.Engine("Server is ready", "prometheus", f"--config.file={tmp_path}/centre/prometheus.yml",
+                                f"--storage.tsdb.path={tmp_path}/centre/data", f"--web.listen-address=127.0.0.1:{above}",
+                                "--web.enable-remote-write-receiver"))
+    recipe("metrics/edged-devices.yml", tmp_path / "site", {
+        "    - gate.example:9854\n    - yard.example:9854": f"    - 127.0.0.1:{port}"})
+    prometheus(engines, tmp_path / "site", "prometheus.yml", north, {
+        "#remote_write:\n#  - url: http://centre.example:9090": f"remote_write:\n  - url: http://127.0.0.1:{above}",
+        "    scheme: https\n    authorization: {credentials_file: edged.token}\n    tls_config: {ca_file: edged.crt}\n": ""})
+    live = 'edged_camera_state{job="edged", site="north", instance="127.0.0.1", camera="front", state="live"}'
+    daemon.wait_for(lambda: [one["value"][1] for one in query(above, live)] == ["1"])
