@@ -245,18 +245,19 @@ static int check(const struct answer_file *file, const struct setup_config *conf
                  const struct answer_row *row, struct error *error)
 {
     struct setup_answers one = {.config_path = config->file.path};
-    int r = 0;
+    const struct answer_row *part = row;
+    int r;
 
-    for (const struct answer_row *put_row = row; r == 0 && put_row;
-         put_row = put_row->with ? find_row(put_row->with) : NULL) {
-        if (!json_object_has_member(file->members, put_row->name)) {
-            error_format(error, "\"%s\" says nothing without \"%s\", allowed: both or none",
-                         row->name, put_row->name);
-            r = refuse(file, row->name, error);
+    do {
+        if (json_object_has_member(file->members, part->name)) {
+            r = put(file, part, &one, error);
         } else {
-            r = put(file, put_row, &one, error);
+            error_format(error, "\"%s\" says nothing without \"%s\", allowed: both or none",
+                         row->name, part->name);
+            r = refuse(file, row->name, error);
         }
-    }
+        part = part->with ? find_row(part->with) : NULL;
+    } while (r == 0 && part);
     if (r == 0) {
         r = setup_questions_check(config, &one, error);
         r = r < 0 || !one.password.text[0] ? r : password_check(&one.password, one.user, error);
