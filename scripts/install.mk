@@ -35,7 +35,7 @@ install: $(PROGRAMS) ## DESTDIR, prefix; an existing edged.conf is kept, the new
 
 uninstall: ## what install put there, with the same DESTDIR and prefix; edged.conf and its folder stay
 	$(if $(DESTDIR),,test ! -d /run/systemd/system || { systemctl stop 'edged-on-motion@*' 'edged-push@*'; \
-	    systemctl disable --now edged.socket edged edged-mqtt edged-camera.socket edged-recorder.socket edged-recorder edged-upload.path edged-upload.timer; systemctl disable edged-on-motion@.service; })
+	    systemctl disable --now edged.socket edged edged-mqtt edged-camera.socket edged-recorder.socket edged-recorder edged-upload.path edged-upload.timer; systemctl disable edged-on-motion@.service edged-push@.service; })
 	rm -f $(addprefix $(DEST),$(INSTALLED))
 	-cd $(DEST)$(docdir) && rmdir -p --ignore-fail-on-non-empty $(filter-out ./,$(sort $(dir $(DOCUMENTS))))
 	-rmdir --ignore-fail-on-non-empty $(DEST)$(docdir)

@@ -82,7 +82,7 @@ def test_an_installed_package_films_once_it_is_started(system):
 def test_an_upgrade_keeps_the_file_of_the_user_and_starts_what_ran_anew(system):
     system.install()
     system.configure()
-    system.check("systemctl start edged")
+    system.check("systemctl start edged && systemctl enable --now edged-upload.path")
     conf, before = system.check(f"cat {beds.CONF}"), system.main_pid()
     system.install("new")
     assert system.check("dpkg-query -W -f '${Version}' edged") == NEW_VERSION
@@ -90,6 +90,7 @@ def test_an_upgrade_keeps_the_file_of_the_user_and_starts_what_ran_anew(system):
     assert NEW_COMMENT in system.check(f"cat {TEMPLATE}")
     assert system.property("ActiveState") == "active"
     assert system.main_pid() not in (0, before)
+    assert system.run("systemctl is-active edged-upload.path edged-upload.timer")[1].split() == ["active", "inactive"]
     system.streams()
 
 
@@ -208,7 +209,7 @@ def test_removed_packages_leave_the_configuration_and_purged_ones_nothing_of_the
     system.check("systemctl enable --now edged")
     system.check("printf 'correct horse\\n' | edgectl passwd bob")
     system.check("install -d /etc/edged/on-motion && echo true >/etc/edged/on-motion/mine")
-    system.check("systemctl enable edged-on-motion@mine")
+    system.check("systemctl enable edged-on-motion@mine edged-push@front-edges edged-upload.path edged-upload.timer")
     assert system.exists("/var/lib/edged") and system.exists("/var/cache/edged")
 
     system.dpkg("remove")
