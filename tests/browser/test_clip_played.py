@@ -20,6 +20,7 @@ from test_in_browser import open_page
 
 VIEWS = [{"name": "plain", "view": "camera"}, {"name": "edges", "view": "edges"}, {"name": "moves", "view": "motion"}]
 S = 1_000_000_000
+START, STOP = 0, 1  # enum record_action
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +47,7 @@ def recorder(tmp_path, filmed):
 
 @pytest.fixture
 def server(tmp_path, recorder):
-    one = daemon.Daemon(tmp_path, [daemon.camera(views=VIEWS, width=640, height=360)],
+    one = daemon.Daemon(tmp_path, [daemon.camera(views=VIEWS, width=640, height=360, record={"mode": "events"})],
                         settings={"http": {"port": free_port()}}, EDGED_RECORDER=recorder.path)
     one.start()
     yield one
@@ -112,6 +113,25 @@ def test_a_deleted_clip_comes_back_with_undo_and_goes_without(server, recorder):
         assert list(recorder.clips) == [4]
         driver.get("about:blank")   # who leaves the page does not undo it
         daemon.wait_for(lambda: not recorder.clips, browser.PATIENCE_S)
+
+
+def test_record_now_begins_a_clip_and_ends_it(server, recorder, filmed):
+    def actions():
+        return [asked.action for asked in recorder.asked if type(asked).__name__ == "trigger"]
+
+    with browser.chromium() as driver:
+        open_page(driver, server)
+        browser.wait(driver, "document.getElementById('record').checkVisibility()", explain="the button")
+        now = time.time_ns()
+        recorder.add(9, *filmed, camera=b"front", view=b"plain", is_open=1, is_triggered=1, start_wall_ns=now, end_wall_ns=now + S)
+        browser.run(driver, "document.getElementById('record').click()")
+        browser.wait(driver, "document.getElementById('record').textContent === 'Stop recording'", explain="it records")
+        assert actions() == [START]
+        assert browser.run(driver, "return document.getElementById('tools-said').textContent") == "Recording front."
+        recorder.clips[9].is_open = 0
+        browser.run(driver, "document.getElementById('record').click()")
+        browser.wait(driver, "document.getElementById('record').textContent === 'Record now'", explain="it has ended")
+        assert actions() == [START, STOP]
 
 
 def test_arrows_lead_from_card_to_card_and_filters_choose(server, recorder):

@@ -2,7 +2,7 @@
 
 import {get, post} from "./api.js";
 import {$, complain, make, say} from "./dom.js";
-import {endEvents, noteEvent, renewClips, showEvents} from "./events.js";
+import {endEvents, isRecording, noteEvent, renewClips, showEvents} from "./events.js";
 import {isSame} from "./changes.js";
 import {goInstead, readLink} from "./link.js";
 import {beginLive, buildWall, showAges, showArmed, showLive, showSize} from "./live.js";
@@ -94,6 +94,7 @@ function route(isAgain = false) {
     resetZoom();
   }
   showFull();
+  showRecord();
   showLive();
   moveTimeline(shownMs());
   showEvents($("events"), state);
@@ -106,17 +107,26 @@ function route(isAgain = false) {
   }
 }
 
-// Begins a clip of a camera, which lasts as long as the settings say.
-async function record(name) {
-  await post(`v1/cameras/${name}/record`, {record: true});
+// Begins a clip of a camera, which lasts as long as the settings say; or ends it.
+async function record(name, isOn = true) {
+  await post(`v1/cameras/${name}/record`, {record: isOn});
   clipsChanged(1500);
+}
+
+function showRecord() {
+  const isOn = isRecording(camera());
+  $("record").textContent = isOn ? "Stop recording" : "Record now";
+  $("record").setAttribute("aria-pressed", String(isOn));
 }
 
 function clipsChanged(afterMs) {
   setTimeout(() => {
     renewRecorded();
     renewTimeline();
-    renewClips().then(() => showEvents($("events"), state), () => {});   // without a recorder there are none
+    renewClips().then(() => {
+      showEvents($("events"), state);
+      showRecord();
+    }, () => {});   // without a recorder there are none
   }, afterMs);
 }
 
@@ -237,7 +247,9 @@ function listen() {
     download: `${camera()}-${view()}-${new Date().toISOString().slice(0, 19).replaceAll(":", "-")}Z.jpg`}).click();
   $("record").onclick = async () => {
     $("tools-said").className = "";
-    $("tools-said").textContent = await record(camera()).then(() => `Recording ${camera()}.`, fault => {
+    const name = camera(), isOn = !isRecording(name);
+    const done = isOn ? `Recording ${name}.` : `Recorded ${name}.`;
+    $("tools-said").textContent = await record(name, isOn).then(() => done, fault => {
       $("tools-said").className = "fault";
       return fault.message;
     });

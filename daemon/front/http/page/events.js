@@ -50,6 +50,9 @@ export async function renewClips() {
   clips = await listClips({limit: CLIPS});
 }
 
+// Whether a clip of this camera that somebody asked for is open.
+export const isRecording = name => clips.some(each => each.camera === name && each.open && each.triggered);
+
 function item({camera, region, startedMs, endedMs, peak}, isOne) {
   const clip = clips.find(each => each.camera === camera && startMs(each) <= startedMs && startedMs < endMs(each));
   const view = clip?.view ?? viewsOf(camera)[0]?.split("/")[1];
@@ -59,7 +62,8 @@ function item({camera, region, startedMs, endedMs, peak}, isOne) {
     make("span", {class: endedMs ? "quiet" : "moves"}, `${lasted} · ${(100 * peak).toFixed(1)} %`)];
   const picture = clip?.picture ? make("img", {src: pictureOf(clip), alt: "", loading: "lazy"})
     : make("span", {class: "none"}, clip ? "" : "not recorded");
-  const href = clip && view && writeLink({path: `${camera}/${view}`, atMs: startedMs - BEFORE_MS});
+  const href = clip && view &&
+    writeLink({path: `${camera}/${view}`, atMs: Math.max(startMs(clip), startedMs - BEFORE_MS)});
   return make("li", {}, make(href ? "a" : "span", {href, class: href ? "" : "row"}, picture,
     make("span", {}, ...words)));
 }

@@ -11,6 +11,8 @@ const SMALL_PX = 480;    // tiles up to this width are fed by JPEGs of their siz
 const GAP_PX = 10;       // between tiles, as in style.css
 const EDGE_PX = 3;       // around them, as in style.css
 const LEAST_PX = 150;    // tiles are no narrower; rather the wall scrolls
+const NARROW = matchMedia("(max-width: 60rem)");   // as in style.css
+const WIDE_PX = 300;     // of a tile where the page is scrolled
 const KEPT_VIEWS = "edged-views";
 
 let live = null;         // of video.js
@@ -96,8 +98,11 @@ function layOut() {
     const px = Math.min((width - GAP_PX * (columns - 1)) / columns, (height - GAP_PX * (rows - 1)) / rows * ratio);
     return {columns, px: Math.floor(px)};
   }).sort((a, b) => b.px - a.px)[0];
-  const columns = Math.max(1, Math.floor((width + GAP_PX) / (LEAST_PX + GAP_PX)));
-  const best = fits.px >= Math.min(LEAST_PX, width) ? fits
+  // Where they do not fit, and on phones, whose page is scrolled, the width alone counts.
+  const most = Math.max(1, Math.floor((width + GAP_PX) / (LEAST_PX + GAP_PX)));
+  const isTall = NARROW.matches && !document.body.matches(".full");
+  const columns = isTall ? Math.min(most, count > 3 ? Math.max(2, Math.floor(width / WIDE_PX)) : 1) : most;
+  const best = fits.px >= Math.min(LEAST_PX, width) && !isTall ? fits
     : {columns, px: Math.floor((width - GAP_PX * (columns - 1)) / columns)};
   wall.style.setProperty("--columns", best.columns);
   wall.style.setProperty("--tile", `${best.px}px`);

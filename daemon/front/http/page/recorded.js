@@ -215,15 +215,16 @@ export function showStorage() {
   }
 }
 
+// Which camera the button records.
+const nameRecord = () => parts.record.replaceChildren(`Record ${filter.camera || cameras()[0]} now`);
+
 function build(place, record) {
   const select = (name, label) => {
-    const made = make("select", {onchange: () => { filter[name] = made.value; begin(); }});
+    const made = make("select", {onchange: () => { filter[name] = made.value; nameRecord(); begin(); }});
     return [made, make("label", {}, `${label} `, made)];
   };
   const [camera, cameraLabel] = select("camera", "Camera"), [region, regionLabel] = select("region", "Region");
   const day = make("input", {type: "date", onchange: () => { filter.day = day.value; begin(); }});
-  parts = {camera, region, storage: make("dl", {class: "facts"}), days: make("div"),
-    end: make("p", {class: "quiet end"}), fault: make("p", {class: "fault", role: "status"}), place};
   const recordButton = make("button", {type: "button", class: "operator main", onclick: async () => {
     try {
       tell("");
@@ -234,7 +235,9 @@ function build(place, record) {
     } catch (wrong) {
       tell(wrong.message);
     }
-  }}, "Record now");
+  }}, "");
+  parts = {camera, region, storage: make("dl", {class: "facts"}), days: make("div"),
+    end: make("p", {class: "quiet end"}), fault: make("p", {class: "fault", role: "status"}), record: recordButton};
   place.replaceChildren(make("div", {class: "head"}, make("div", {class: "row"}, cameraLabel, regionLabel,
     make("label", {}, "Until ", day), recordButton), parts.storage), parts.fault, parts.days, parts.end);
   document.addEventListener("keydown", walk);
@@ -247,6 +250,7 @@ export function showRecorded(place, record) {
   if (isNew) {
     build(place, record);
   }
+  nameRecord();
   options(parts.camera, cameras(), filter.camera, "all");
   const regions = state.status.cameras.flatMap(each => (each.regions ?? []).map(({name}) => name));
   options(parts.region, [...new Set(regions)].sort(), filter.region, "all");

@@ -158,7 +158,7 @@ function paintLane(pen, name, y, height) {
     }
   }
   const isChosen = name === camera() && !state.isWall;
-  pen.font = `${isChosen ? "600 " : ""}${Math.min(12, height + 2)}px system-ui, sans-serif`;
+  pen.font = `${isChosen ? "600 " : ""}${Math.min(12, height)}px system-ui, sans-serif`;
   pen.fillStyle = colour(isChosen ? "text" : "quiet");
   pen.fillText(name, 2, y + height / 2 + 0.5, NAME_PX - 8);
 }
@@ -181,7 +181,7 @@ function paintHead(pen, height) {
   };
   const time = ms => new Date(ms).toLocaleTimeString();
   if (hover !== null && !drag) {
-    mark(hover, time(toMs(hover)), colour("edge"), colour("back"));
+    mark(hover, time(toMs(hover)), colour("text"), colour("back"));
   }
   const ms = drag?.ms ?? shownMs();
   mark(toX(ms ?? Date.now()), ms === null ? "Live" : time(ms), colour("accent"), colour("on-accent"));
