@@ -3,6 +3,7 @@ that it tells, motion by pull points. Expectations are those of ONVIF's specific
 clients that ran against it; `make check-connect` judges every answer by ONVIF's own schemas."""
 
 import hashlib
+import http.client
 import re
 import socket
 import subprocess
@@ -355,6 +356,9 @@ NO_SOAP = {
     "a long nonce": envelope(NAME, token("a", "b", nonce=b"a" * 400)),
     "UTF-16": envelope(NAME).encode("utf-16"),
     "a byte 0": envelope(NAME).replace("Body", "Bo\0dy"),
+    "a control character": envelope(f'<GetHostname xmlns="{DEVICE}"><a>&#1;</a></GetHostname>'),
+    "one in a name": envelope(f'<Get\x01Hostname xmlns="{DEVICE}"/>'),
+    "no character": envelope(NAME, "<s:Header><MessageID>\ufffe</MessageID></s:Header>").encode(),
     "too large": envelope(NAME + " " * 17000),
 }
 
@@ -382,6 +386,22 @@ def test_what_a_client_says_is_escaped_in_the_answer(bed):
     reply = client.ask(DEVICE, "GetHostname", header=header)
     related = [x for x in reply.root.iter() if x.tag.endswith(("}RelatesTo", "}Action"))]
     assert [x.text for x in related] == ["<i>", "urn:GetHostnameResponse"]
+
+
+def test_an_answer_is_well_formed_whatever_the_address_and_host(bed):
+    """Reply.text would refuse what is not in UTF-8, and Reply.root what is no XML."""
+    one = bed()
+    for host in ("\xff", "caf\xe9", "[fe80::1%\xfc]:80", "<&\">", "a" * 127, "%s%n"):
+        with socket.create_connection(("127.0.0.1", one.port)) as raw:
+            body = envelope(f'<GetCapabilities xmlns="{DEVICE}"/>')
+            raw.sendall((f"POST /onvif/device_service HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n"
+                         f"Content-Length: {len(body)}\r\n\r\n{body}").encode("latin-1"))
+            reply = http.client.HTTPResponse(raw)
+            reply.begin()
+            assert reply.status == 200, host
+            onvif_client.Reply(reply)
+    for path in ("%ff", "front%e2%82", "%3c%26%22%3e", "a%2eb"):
+        assert one.client().ask(DEVICE, "GetCapabilities", path=f"/onvif/{path}/device_service").status == 404
 
 
 # Events

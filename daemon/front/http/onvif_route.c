@@ -3,6 +3,7 @@
 // The route is open to everybody, because some operations are; the others take a login that is read
 // here, out of the header Authorization or out of the SOAP header. A 401 has both HTTP's challenges
 // and a fault: clients look at either.
+#include "config/schema/schema.h"
 #include "daemon/front/http/handlers.h"
 #include "daemon/front/onvif/onvif.h"
 
@@ -131,7 +132,8 @@ struct reached {
     char *pictures;                  // the same, inside TLS where pictures are; owned
 };
 
-// By the header Host, else by the address that the connection came to.
+// By the header Host, else by the address that the connection came to. An answer is UTF-8, which a
+// header need not be.
 static void find_reached(const struct http_call *call, struct reached *ret)
 {
     const char *host = http_header_of(call->request, MHD_HTTP_HEADER_HOST);
@@ -145,7 +147,8 @@ static void find_reached(const struct http_call *call, struct reached *ret)
     *ret = (struct reached){0};
     if (getsockname(fd, (struct sockaddr *)&ret->local, &size) < 0)
         ret->local.ss_family = AF_UNSPEC;
-    if (host && config_read_host(host, strlen(host), name) && !strpbrk(name, "/?#@\\")) {
+    if (host && g_str_is_ascii(host) && config_read_host(host, strlen(host), name) &&
+        !strpbrk(name, "/?#@\\")) {
         g_snprintf(ret->host, sizeof ret->host, strchr(name, ':') ? "[%s]" : "%s", name);
         ret->base = g_strdup_printf("%s://%s", base_scheme, host);
         ret->pictures = g_strdup_printf("%s://%s", scheme, host);
@@ -305,7 +308,7 @@ HTTP_RESULT onvif_route_part(struct http_call *call)
 {
     const char *part = call->parameters[0], *name = call->parameters[1];
 
-    if (is_service(name))
+    if (is_service(name) && schema_name_rule.accepts(part))
         return reply_at(call, part, NULL);
     return strcmp(part, ONVIF_PULL_POINT_PATH) == 0 ? reply_at(call, NULL, name)
                                                     : refuse_path(call);

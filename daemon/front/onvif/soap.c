@@ -136,6 +136,24 @@ static bool is_digest(const char **names, const char **values)
     return false;
 }
 
+// Whether the text has a character that XML has not (XML 1.0, section 2.2). GMarkup takes them,
+// also as &#1;, and no answer could repeat them.
+static bool has_foreign(const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        unsigned char byte = (unsigned char)text[i];
+
+        if (byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r')
+            return true;
+        if (byte == 0xef && size - i >= 3 && // U+FFFE, U+FFFF
+            (memcmp(text + i, "\xef\xbf\xbe", 3) == 0 ||
+             memcmp(text + i, "\xef\xbf\xbf", 3) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void begin_operation(struct soap_reader *reader, const struct open_element *element,
                             GError **error)
 {
@@ -161,6 +179,10 @@ static void on_start(GMarkupParseContext *context, const char *name, const char 
     struct open_element *element;
 
     (void)context;
+    if (has_foreign(name, strlen(name))) {
+        refuse(reader, error, "a name has a character that XML has not");
+        return;
+    }
     if (reader->depth == SOAP_DEPTH_MAX || ++reader->element_count > SOAP_ELEMENTS_MAX ||
         strlen(local) >= NAME_SIZE || !declare(reader, attributes, values)) {
         refuse(reader, error,
@@ -287,6 +309,8 @@ static void on_text(GMarkupParseContext *context, const char *text, gsize size, 
     g_string_append_len(reader->text, text, (gssize)size);
     if (reader->text->len > SOAP_TEXT_MAX)
         refuse(reader, error, "a value is too long, allowed: up to %u bytes", SOAP_TEXT_MAX);
+    else if (has_foreign(text, size))
+        refuse(reader, error, "a value has a character that XML has not");
 }
 
 // Comments, the XML declaration, a DOCTYPE.
