@@ -485,6 +485,55 @@ def test_there_are_eight_pull_points_and_a_second_pull_ends_the_first(moving):
     assert client.create()
 
 
+def test_a_user_who_has_many_pull_points_gives_one_up_for_another(moving):
+    password = onvif_client.add_user(moving.users, "eva")
+    moving.server.hang_up()
+    greedy, client = moving.client(user="eva", password=password), moving.client()
+    points = [greedy.create() for _ in range(8)]
+    assert client.pull(client.create())
+    ended = [greedy.ask(EVENTS, "PullMessages", path=point).status != 200 for point in points]
+    assert ended == [False] * 7 + [True]
+    for _ in range(3):
+        assert client.create()
+    assert greedy.ask(EVENTS, "CreatePullPointSubscription").status == 500
+    assert client.ask(EVENTS, "CreatePullPointSubscription").status == 500
+
+
+def test_a_pull_point_tells_what_its_user_may_hear_now(bed):
+    secret = {"name": "edges", "view": "edges", "allow": ["operator"]}
+    one = bed([daemon.camera("front", regions=REGIONS, views=[secret]), daemon.camera("open", regions=REGIONS)],
+              tls=True, EDGED_CAMERA_PROGRAM=FAKE_CAMERA, FAKE_CAMERA="motion")
+    write_users(one.users, otto="operator")
+    one.server.hang_up()
+    one.server.wait_camera("front", lambda c: c["state"] == "live" and len(c["regions"]) == 2)
+
+    def ask(operation, path=None):
+        return one.client().ask(EVENTS, operation, "<Timeout>PT0S</Timeout>", path=path,
+                                header=token("otto", "pass", kind="PasswordText"))
+
+    def heard(point):
+        return {camera for _, camera, *_ in onvif_client.messages(ask("PullMessages", point))}
+
+    points = [re.sub("^https?://[^/]*", "", ask("CreatePullPointSubscription").one("Address")) for _ in range(2)]
+    assert heard(points[0]) == {"front", "open"}
+    write_users(one.users, otto="viewer")
+    one.server.hang_up()
+    assert heard(points[1]) == {"open"}  # what it kept before as well
+    toggle(one.server)
+    one.server.wait_camera("front", daemon.is_moving)
+    assert [heard(point) for point in points] == [set(), set()]
+
+
+def test_motion_ends_with_its_camera(moving):
+    client = moving.client()
+    point = client.create()
+    client.pull(point)
+    toggle(moving.server)
+    assert [moved for _, _, moved, _ in client.pull(point)] == [True, True]
+    moving.server.reload(cameras=[daemon.camera("other", regions=REGIONS)])
+    assert client.pull(point) == [("MotionAlarm", "front", False, "Changed"), ("Motion", "front", False, "Changed")]
+
+
 def test_a_stop_answers_who_waits_and_the_next_edged_says_to_begin_anew(moving):
     client = moving.client()
     point = client.create()

@@ -109,7 +109,7 @@ static void check_answers(const struct soap_request *request)
         return;
     }
     points = points ? points : pull_points_new(model->feed);
-    if (!pull_points_find(points, id, "")) {
+    if (!pull_points_find(points, id, "", CONFIG_ROLE_VIEWER)) {
         const struct pull_point *point =
             pull_points_add(points, &client, model->config, PULL_POINT_LIFE_S * NS_PER_S);
 

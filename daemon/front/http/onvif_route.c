@@ -173,7 +173,7 @@ static bool wait_for_message(const struct http_call *call, const struct onvif_as
 {
     const char *timeout = soap_request_find(ask->request, "Timeout");
     struct pull_point *point =
-        ask->point ? pull_points_find(ask->points, ask->point, ask->user) : NULL;
+        ask->point ? pull_points_find(ask->points, ask->point, ask->user, ask->role) : NULL;
     int64_t wait_ns = WAIT_NS;
     struct pull_request *pull;
 

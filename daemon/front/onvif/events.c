@@ -156,7 +156,8 @@ static int answer_create(struct onvif_ask *ask)
 // The pull point that is asked. Clients make another one after this fault.
 static int find_point(struct onvif_ask *ask, struct pull_point **ret_point)
 {
-    *ret_point = ask->point ? pull_points_find(ask->points, ask->point, ask->user) : NULL;
+    *ret_point =
+        ask->point ? pull_points_find(ask->points, ask->point, ask->user, ask->role) : NULL;
     if (*ret_point)
         return 0;
     return soap_fault_set(&ask->fault, "ter:InvalidArgVal", "ter:ResourceUnknown",
@@ -203,8 +204,10 @@ static int answer_pull(struct onvif_ask *ask)
         return r;
     append_time(ask, "tev:CurrentTime", wall_now_ns());
     append_end(ask, "tev:TerminationTime", point);
-    for (long i = 0; i < MAX(limit, 1) && pull_point_take(point, &message); i++)
+    for (long i = 0; i < MAX(limit, 1) && pull_point_take(point, ask->model->config, &message);
+         i++) {
         append_message(ask, &message);
+    }
     return 0;
 }
 

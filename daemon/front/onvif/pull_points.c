@@ -10,8 +10,8 @@
 struct pull_point {
     struct pull_points *points; // borrowed
     char id[PULL_POINT_ID_SIZE];
-    char *user, *camera; // owned; camera NULL: all
-    enum config_role role;
+    char *user, *camera;   // owned; camera NULL: all
+    enum config_role role; // of the user, when the last request came
     unsigned topics;
     GQueue messages; // owned struct pull_message
     int64_t end_ns, used_ns;
@@ -103,7 +103,8 @@ static void push_states(const struct pull_points *points, struct pull_point *poi
                                        .wall_ns = g_get_real_time() * NS_PER_US};
 
         g_strlcpy(message.camera, name, sizeof message.camera);
-        if (wants(point, name, lookup_role(config, name)))
+        message.role = lookup_role(config, name);
+        if (wants(point, name, message.role))
             push_topics(point, message);
     }
 }
@@ -115,13 +116,12 @@ static void wake(struct pull_wait *wait)
     wait->wake(wait->context);
 }
 
-static void tell(const struct pull_points *points, const struct pull_message *message,
-                 enum config_role role)
+static void tell(const struct pull_points *points, const struct pull_message *message)
 {
     for (guint i = 0; i < points->list->len; i++) {
         struct pull_point *point = g_ptr_array_index(points->list, i);
 
-        if (!wants(point, message->camera, role))
+        if (!wants(point, message->camera, message->role))
             continue;
         push_topics(point, *message);
         if (point->wait)
@@ -133,7 +133,8 @@ static void tell(const struct pull_points *points, const struct pull_message *me
 static void take(const struct pull_points *points, const struct event *event)
 {
     bool begins = strcmp(event->name, motion_kind_name(MOTION_STARTED)) == 0;
-    struct pull_message message = {.is_moving = begins, .wall_ns = event->wall_ns};
+    struct pull_message message = {
+        .is_moving = begins, .role = event->role, .wall_ns = event->wall_ns};
     bool was_moving = is_moving(points, event->camera);
     g_autofree char *key = g_strconcat(event->camera, " ", event->region, NULL);
 
@@ -143,7 +144,7 @@ static void take(const struct pull_points *points, const struct event *event)
     else
         g_hash_table_remove(points->moving, key);
     if (is_moving(points, event->camera) != was_moving)
-        tell(points, &message, event->role);
+        tell(points, &message);
 }
 
 // It is read as events come, so none is missed.
@@ -229,23 +230,63 @@ void pull_point_renew(struct pull_point *point, int64_t life_ns)
     point->end_ns = clock_now_ns() + cut_ns;
 }
 
-// Makes room by the one that has been idle for longest, as of a client that was started again.
-static bool make_room(struct pull_points *points)
+static unsigned count_of(const struct pull_points *points, const char *user)
+{
+    unsigned count = 0;
+
+    for (guint i = 0; i < points->list->len; i++) {
+        const struct pull_point *point = g_ptr_array_index(points->list, i);
+
+        count += strcmp(point->user, user) == 0;
+    }
+    return count;
+}
+
+// The one that has been idle for longest, as of a client that was started again. NULL: all are in
+// use.
+static struct pull_point *find_idle(const struct pull_points *points)
 {
     struct pull_point *oldest = NULL;
 
-    if (points->list->len < PULL_POINTS_MAX)
-        return true;
     for (guint i = 0; i < points->list->len; i++) {
         struct pull_point *point = g_ptr_array_index(points->list, i);
 
         if (!point->wait && (!oldest || point->used_ns < oldest->used_ns))
             oldest = point;
     }
-    if (!oldest || clock_now_ns() - oldest->used_ns < PULL_POINT_IDLE_S * NS_PER_S)
-        return false;
-    pull_points_remove(points, oldest);
-    return true;
+    return oldest && clock_now_ns() - oldest->used_ns >= PULL_POINT_IDLE_S * NS_PER_S ? oldest
+                                                                                      : NULL;
+}
+
+// The newest one of the user who has most, if that leaves no fewer than `user` then has.
+static struct pull_point *find_greedy(const struct pull_points *points, const char *user)
+{
+    unsigned most = count_of(points, user) + 1;
+    struct pull_point *found = NULL;
+
+    for (guint i = 0; i < points->list->len; i++) {
+        struct pull_point *point = g_ptr_array_index(points->list, i);
+        unsigned count = count_of(points, point->user);
+
+        if (count > most || (found && count == most)) {
+            most = count;
+            found = point;
+        }
+    }
+    return found;
+}
+
+static bool make_room(struct pull_points *points, const char *user)
+{
+    struct pull_point *leaves;
+
+    if (points->list->len < PULL_POINTS_MAX)
+        return true;
+    leaves = find_idle(points);
+    leaves = leaves ? leaves : find_greedy(points, user);
+    if (leaves)
+        pull_points_remove(points, leaves);
+    return leaves;
 }
 
 struct pull_point *pull_points_add(struct pull_points *points, const struct pull_client *client,
@@ -254,7 +295,7 @@ struct pull_point *pull_points_add(struct pull_points *points, const struct pull
     uint8_t number[(PULL_POINT_ID_SIZE - 1) / 2];
     struct pull_point *point;
 
-    if (!make_room(points) || getrandom(number, sizeof number, 0) != sizeof number)
+    if (!make_room(points, client->user) || getrandom(number, sizeof number, 0) != sizeof number)
         return NULL;
     point = g_new0(struct pull_point, 1);
     for (size_t i = 0; i < sizeof number; i++)
@@ -271,13 +312,15 @@ struct pull_point *pull_points_add(struct pull_points *points, const struct pull
     return point;
 }
 
-struct pull_point *pull_points_find(struct pull_points *points, const char *id, const char *user)
+struct pull_point *pull_points_find(struct pull_points *points, const char *id, const char *user,
+                                    enum config_role role)
 {
     for (guint i = 0; i < points->list->len; i++) {
         struct pull_point *point = g_ptr_array_index(points->list, i);
 
         if (strcmp(point->id, id) == 0 && strcmp(point->user, user) == 0) {
             point->used_ns = clock_now_ns();
+            point->role = role;
             return point;
         }
     }
@@ -314,13 +357,29 @@ void pull_point_synchronize(struct pull_points *points, struct pull_point *point
         wake(point->wait);
 }
 
-bool pull_point_take(struct pull_point *point, struct pull_message *ret_message)
+// A camera that is gone keeps its role, so that the end of its motion is told.
+static enum config_role role_now(const struct pull_message *message, const struct config *config)
 {
-    g_autofree struct pull_message *message = g_queue_pop_head(&point->messages);
+    for (size_t i = 0; i < config->camera_count; i++) {
+        if (strcmp(config->cameras[i].name, message->camera) == 0)
+            return lookup_role(config, message->camera);
+    }
+    return message->role;
+}
 
-    if (message)
-        *ret_message = *message;
-    return message;
+bool pull_point_take(struct pull_point *point, const struct config *config,
+                     struct pull_message *ret_message)
+{
+    struct pull_message *message;
+    bool is_found = false;
+
+    while (!is_found && (message = g_queue_pop_head(&point->messages))) {
+        is_found = wants(point, message->camera, role_now(message, config));
+        if (is_found)
+            *ret_message = *message;
+        g_free(message);
+    }
+    return is_found;
 }
 
 // Waiting

@@ -6,7 +6,7 @@
 //
 // All is bounded: the pull points, what one keeps, and its life. When there are too many messages,
 // one goes that a later one of the same camera and topic has overtaken, so the newest of each
-// stays.
+// stays. A user who has many pull points gives one up for a user who has fewer.
 #pragma once
 
 #include "daemon/front/events/event_feed.h"
@@ -29,7 +29,8 @@ struct pull_message {
     enum pull_topic topic;
     char camera[40];
     bool is_moving;
-    bool is_initial; // how it was when the client asked, not a change
+    bool is_initial;       // how it was when the client asked, not a change
+    enum config_role role; // the least that may watch the camera, as it was then
     int64_t wall_ns;
 };
 
@@ -59,11 +60,14 @@ struct pull_client {
 };
 
 // Makes one that lives for `life_ns` (cut to what is allowed), with how each camera of `config` is
-// now. NULL: there are as many as may be, and all are in use. Borrowed.
+// now. NULL: there are as many as may be, all are in use, and no user has more than this one would.
+// Borrowed.
 struct pull_point *pull_points_add(struct pull_points *points, const struct pull_client *client,
                                    const struct config *config, int64_t life_ns);
-// The one of that id and user; NULL: there is none. Borrowed. It is in use now.
-struct pull_point *pull_points_find(struct pull_points *points, const char *id, const char *user);
+// The one of that id and user, who from now on hears what `role` may. NULL: there is none.
+// Borrowed. It is in use now.
+struct pull_point *pull_points_find(struct pull_points *points, const char *id, const char *user,
+                                    enum config_role role);
 // Removes it; a request that waits for it is woken.
 void pull_points_remove(struct pull_points *points, struct pull_point *point);
 
@@ -73,8 +77,10 @@ void pull_point_renew(struct pull_point *point, int64_t life_ns);
 // Adds how each camera is now, unless messages are waiting that will tell.
 void pull_point_synchronize(struct pull_points *points, struct pull_point *point,
                             const struct config *config);
-// Takes the oldest message. False: there is none.
-bool pull_point_take(struct pull_point *point, struct pull_message *ret_message);
+// Takes the oldest message of a camera that its user may watch, by `config` if that has it still,
+// and drops those before it. False: there is none.
+bool pull_point_take(struct pull_point *point, const struct config *config,
+                     struct pull_message *ret_message);
 
 // Waits for a message of `point`, at most for `timeout_ms`; `wake` is then called once, from the
 // main loop. A request that waits already is woken without one. False: there is a message, or edged

@@ -141,7 +141,7 @@ TEST(test_a_full_pull_point_keeps_the_newest_of_each_camera)
                true); // and nothing more of it: the messages of yard may not push it out
     for (unsigned i = 0; i < 501; i++)
         add_motion(feed, "yard", i % 2 == 0);
-    while (pull_point_take(point, &message)) {
+    while (pull_point_take(point, config, &message)) {
         last[strcmp(message.camera, "yard") == 0][message.topic] = message;
         count++;
     }
