@@ -2,14 +2,17 @@
 that it tells, motion by pull points. Expectations are those of ONVIF's specifications and of the
 clients that ran against it; `make check-connect` judges every answer by ONVIF's own schemas."""
 
+import fcntl
 import hashlib
 import http.client
 import re
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 import uuid
+from pathlib import Path
 
 import pytest
 
@@ -605,12 +608,16 @@ class Looker:
 
 @pytest.fixture
 def looker():
-    one = Looker()
-    yield one
-    one.socket.close()
+    """One at a time on this machine: an edged of another test would answer as well. Tests ask for it
+    before theirs, which then ends first."""
+    with (Path(tempfile.gettempdir()) / "edged-test-discovery.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        one = Looker()
+        yield one
+        one.socket.close()
 
 
-def test_who_looks_for_cameras_finds_this_one(bed, looker):
+def test_who_looks_for_cameras_finds_this_one(looker, bed):
     one = bed(address="0.0.0.0", onvif={"discovery": True})
     found = looker.ask(probe("dp0:NetworkVideoTransmitter", f"{SCOPE}/Profile/Streaming"))  # Home Assistant's
     url = f"http://{looker.address}:{one.port}/onvif/device_service"
@@ -635,7 +642,7 @@ def test_who_looks_for_cameras_finds_this_one(bed, looker):
     assert looker.ask(probe())
 
 
-def test_answers_are_at_most_ten_a_second(bed, looker):
+def test_answers_are_at_most_ten_a_second(looker, bed):
     bed(address="0.0.0.0", onvif={"discovery": True})
     assert looker.ask(probe())
     time.sleep(1.2)
@@ -654,7 +661,7 @@ def test_answers_are_at_most_ten_a_second(bed, looker):
 
 @pytest.mark.parametrize("onvif, address", [({"discovery": False}, "0.0.0.0"), ({"discovery": True}, "127.0.0.1"),
                                             ({"enabled": False, "discovery": True}, "0.0.0.0")])
-def test_nobody_finds_what_is_off_or_not_open_to_the_network(bed, looker, onvif, address):
+def test_nobody_finds_what_is_off_or_not_open_to_the_network(looker, bed, onvif, address):
     one = bed(address=address, onvif=onvif)
     assert looker.ask(probe(), 0.5) is None
     one.server.settings["http"]["address"] = "0.0.0.0"
