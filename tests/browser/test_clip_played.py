@@ -2,7 +2,6 @@
 that a power cut left."""
 
 import os
-import subprocess
 import time
 
 import pytest
@@ -21,17 +20,6 @@ from test_in_browser import open_page
 VIEWS = [{"name": "plain", "view": "camera"}, {"name": "edges", "view": "edges"}, {"name": "moves", "view": "motion"}]
 S = 1_000_000_000
 START, STOP = 0, 1  # enum record_action
-
-
-@pytest.fixture(scope="module")
-def filmed(tmp_path_factory):
-    """A minute's video, and its picture."""
-    folder = tmp_path_factory.mktemp("clip")
-    video, picture = folder / "clip.mp4", folder / "clip.jpg"
-    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=640x360:rate=30", "-t", "60", "-g", "30",
-                    "-pix_fmt", "yuv420p", "-c:v", "libx264", "-b:v", "2M", video], check=True)
-    subprocess.run(["ffmpeg", "-v", "error", "-i", video, "-frames:v", "1", picture], check=True)
-    return video.read_bytes(), picture.read_bytes()
 
 
 @pytest.fixture
@@ -113,6 +101,24 @@ def test_a_deleted_clip_comes_back_with_undo_and_goes_without(server, recorder):
         assert list(recorder.clips) == [4]
         driver.get("about:blank")   # who leaves the page does not undo it
         daemon.wait_for(lambda: not recorder.clips, browser.PATIENCE_S)
+
+
+def test_the_list_of_clips_has_no_end(server, recorder):
+    for number in range(10, 200):
+        begin = time.time_ns() - (300 - number) * 60 * S
+        recorder.add(number, b"x", camera=b"front", view=b"plain", event=number, start_wall_ns=begin, end_wall_ns=begin + 9 * S)
+    with browser.chromium() as driver:
+        open_page(driver, server)
+        browser.run(driver, "location.hash = '#recorded'")
+        browser.wait(driver, "document.querySelectorAll('.card').length >= 60", explain="the newest clips")
+        assert browser.run(driver, "return document.querySelectorAll('.card').length") < 192
+        browser.wait(driver, """(main => {
+            main.scrollTop = main.scrollHeight;
+            return [...document.querySelectorAll(".card")].map(each => Number(each.dataset.id));
+        })(document.getElementById("main")).length === 192 && document.querySelector(".end").textContent === "No older clips." """,
+                     explain="all of them")
+        numbers = browser.run(driver, "return [...document.querySelectorAll('.card')].map(each => Number(each.dataset.id))")
+        assert numbers == sorted(numbers, reverse=True) and len(set(numbers)) == 192
 
 
 def test_record_now_begins_a_clip_and_ends_it(server, recorder, filmed):

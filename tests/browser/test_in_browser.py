@@ -210,3 +210,8 @@ def test_the_page_works_below_a_path_of_another_server(server, way):
         browser.run(driver, 'window.edged = await import("./page/app.js".replace("./", location.pathname))')
         browser.wait(driver, "edged.state.pictures.get('front/plain')?.size[0]", explain="a picture")
         assert browser.run(driver, "return edged.state.way") == way
+        for place in ("#recorded", "#front/edges"):
+            browser.run(driver, f"location.hash = '{place}'; await new Promise(resolve => setTimeout(resolve, 500))")
+        asked = browser.run(driver, "return performance.getEntriesByType('resource').map(({name}) => name)")
+        assert all(name.startswith(address) for name in asked), asked
+        assert {"v1/clips", "v1/timeline", "page/player.js"} <= {name[len(address):].split("?")[0] for name in asked}

@@ -1,6 +1,5 @@
 """The timeline under the picture: zoomed, dragged, let go, by mouse and by fingers."""
 
-import subprocess
 import time
 
 import pytest
@@ -11,7 +10,7 @@ from fake_recorder import Recorder
 from ports import free_port
 
 S = 1_000_000_000
-CLIP_S = 60
+CLIP_S = 60   # of the fixture filmed
 BEGIN_NS = time.time_ns()
 # Where a moment is on the track, in pixels of the window; `given` has how many seconds it lies before BEGIN_NS, and that in ms.
 FIND = """
@@ -21,16 +20,6 @@ const x = box.left + Number(left) + (ms - from) / (to - from) * (box.width - lef
 return [x, box.top + 30, from, to];
 """
 SEEN = "document.querySelector('#film video')"
-
-
-@pytest.fixture(scope="module")
-def filmed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("clip")
-    video, picture = folder / "clip.mp4", folder / "clip.jpg"
-    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=640x360:rate=15", "-t", str(CLIP_S), "-g", "15",
-                    "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", video], check=True)
-    subprocess.run(["ffmpeg", "-v", "error", "-i", video, "-frames:v", "1", picture], check=True)
-    return video.read_bytes(), picture.read_bytes()
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +102,13 @@ def test_dragging_shows_the_moment_where_the_pointer_rests_and_letting_go_plays(
     far, *_ = find(page, 15 * 60)
     mouse(page, "mousePressed", far, y)
     browser.wait(page, "document.getElementById('gap').textContent === 'Nothing is recorded here.'", explain="no footage there")
+    # A pointer that never rests is shown the clip's picture.
+    browser.run(page, """window.pictures = []; new MutationObserver(() => pictures.push(document.getElementById("still").src)).observe(
+        document.getElementById("still"), {attributes: true})""")
+    for _ in range(20):
+        for nudge in (1, 2):
+            mouse(page, "mouseMoved", x + nudge, y)
+    assert browser.wait(page, "pictures[0]", explain="the clip's picture").endswith("/v1/clips/4.jpg")
     mouse(page, "mouseMoved", x, y)
     browser.wait(page, f"{SEEN}?.readyState >= 2 && Math.abs({SEEN}.currentTime - 30) < 8 && {SEEN}.paused", explain="the moment")
     assert browser.run(page, f"return {SEEN}.src").endswith("/v1/clips/4.mp4")

@@ -206,6 +206,7 @@ async function start() {
     showUser();
     buildTabs();
     rebuildTab();
+    clipsChanged(0);
   }
 }
 
@@ -269,7 +270,6 @@ function listen() {
   const hear = () => { live.hearsHidden = isNotifying(); };
   beginNotify(hear);
   hear();
-  clipsChanged(0);
   // The pictures tell of a lost connection.
   setInterval(() => tick().catch(fault => fault.isGone || complain(fault.message)), 1000);
   setInterval(showAges, 250);

@@ -17,6 +17,8 @@ let clip = null;           // the one in it
 let seen = [];             // clips that were looked for, to find them again at once
 let turn = 0;              // an answer to what was asked in an earlier turn is dropped
 let rest = 0;              // a timer
+let sought = {name: "", ms: 0};   // under the pointer
+let isLooking = false;     // for the clip that has it
 /** @type {(ms: number | null) => void} */
 let moved = () => {};      // called with the time that is shown
 
@@ -186,16 +188,29 @@ async function goOn() {
   }
 }
 
+// Shows the picture of the clip that has the moment under the pointer, one question at a time.
+async function glimpse() {
+  const {name, ms} = sought;
+  const known = seen.find(each => each.camera === name && has(each, ms));
+  if (!known && isLooking) {
+    return;
+  }
+  isLooking = true;
+  const found = known ?? await find(name, ms).catch(() => null);
+  isLooking = false;
+  if (found && sought.name === name && has(found, sought.ms) && found.id !== clip?.id) {
+    showStill(found);
+  }
+}
+
 // Shows the moment under the pointer: its clip's picture at once, the moment itself where the pointer rests.
 export function scrub(ms) {
   const name = camera(), mine = ++turn;
+  sought = {name, ms};
   open();
   video.pause();
   clearTimeout(rest);
-  const known = seen.find(each => each.camera === name && has(each, ms));
-  if (known && known.id !== clip?.id) {
-    showStill(known);
-  }
+  glimpse();
   rest = setTimeout(async () => {
     try {
       const found = await find(name, ms);

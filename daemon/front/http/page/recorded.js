@@ -9,6 +9,7 @@ import {writeLink} from "./link.js";
 import {cameras, paths, state} from "./state.js";
 
 const PAGE = 60;           // cards that are asked for at once
+const AHEAD_PX = 600;      // more of them, before the last one is seen
 const UNDO_MS = 10000;     // a clip is deleted so long after the button
 
 const going = new Map();   // clips that are to be deleted: {clip, timer} by id
@@ -134,10 +135,12 @@ async function more() {
   parts.end.textContent = !isEnd ? "" : parts.days.children.length ? "No older clips."
     : filter.camera || filter.region || filter.day ? "No clip fits these filters."
       : "There are no clips. What a camera records is set under Settings, Camera.";
-  if (!isEnd && parts.end.getBoundingClientRect().top < innerHeight + 600) {
+  if (!isEnd && isNearEnd()) {
     more();
   }
 }
+
+const isNearEnd = () => parts.end.getBoundingClientRect().top < innerHeight + AHEAD_PX;
 
 function tell(sentence) {
   parts.fault.textContent = sentence;
@@ -216,7 +219,10 @@ export function showStorage() {
 }
 
 // Which camera the button records.
-const nameRecord = () => parts.record.replaceChildren(`Record ${filter.camera || cameras()[0]} now`);
+function nameRecord() {
+  parts.record.hidden = !cameras().length;
+  parts.record.textContent = `Record ${filter.camera || cameras()[0]} now`;
+}
 
 function build(place, record) {
   const select = (name, label) => {
@@ -225,7 +231,7 @@ function build(place, record) {
   };
   const [camera, cameraLabel] = select("camera", "Camera"), [region, regionLabel] = select("region", "Region");
   const day = make("input", {type: "date", onchange: () => { filter.day = day.value; begin(); }});
-  const recordButton = make("button", {type: "button", class: "operator main", onclick: async () => {
+  const recordButton = make("button", {type: "button", class: "operator", onclick: async () => {
     try {
       tell("");
       const name = filter.camera || cameras()[0];
@@ -241,7 +247,7 @@ function build(place, record) {
   place.replaceChildren(make("div", {class: "head"}, make("div", {class: "row"}, cameraLabel, regionLabel,
     make("label", {}, "Until ", day), recordButton), parts.storage), parts.fault, parts.days, parts.end);
   document.addEventListener("keydown", walk);
-  new IntersectionObserver(([entry]) => entry.isIntersecting && more(), {rootMargin: "600px"}).observe(parts.end);
+  document.addEventListener("scroll", () => isNearEnd() && more(), {capture: true, passive: true});
 }
 
 // Shows the place; `record` begins a clip of a camera.

@@ -18,6 +18,7 @@ const AXIS_PX = 20, GAP_PX = 2;
 const LANES_PX = 150;      // all of them together, at most
 const NAME_PX = 76;        // where the names of the cameras stand
 const LIVE_MS = 3000;      // what is newer is live
+const TOUCH_PX = 6;        // that a finger moves before it drags
 const MARGIN = 0.03;       // of the span, behind the newest moment
 const STEPS = 2000;        // that edged makes at most
 const RENEW_MS = 10000;
@@ -29,7 +30,7 @@ let loaded = null;         // the server's answer, with fromMs, toMs and atMs
 let asking = 0, isDrawn = true;
 let hover = null;          // where the pointer is, in pixels
 const pointers = new Map();
-let drag = null;           // {path, ms} while the playhead is dragged
+let drag = null;           // {path, ms, x, isStill} while the playhead is dragged; a still finger may scroll the page
 let pinch = null;
 
 const place = () => $("track");
@@ -262,8 +263,11 @@ function begin(event) {
     giveUp();
   } else if (pointers.size === 1 && event.button === 0) {
     const {x, y} = at(event), name = laneAt(y);
-    drag = {path: name === camera() ? state.chosen : recordedPath(name), ms: 0};
-    moveHead(toMs(Math.max(NAME_PX, x)));
+    const ms = toMs(Math.max(NAME_PX, x)), isTouch = event.pointerType === "touch";
+    drag = {path: name === camera() ? state.chosen : recordedPath(name), ms, x, isStill: isTouch};
+    if (!isTouch) {
+      moveHead(ms);
+    }
   }
 }
 
@@ -276,7 +280,8 @@ function move(event) {
       const [a, b] = [...pointers.values()], spanMs = pinch.spanMs * pinch.spread / Math.max(20, Math.abs(a.x - b.x));
       const limited = Math.min(MOST_MS, Math.max(LEAST_MS, spanMs));
       show(pinch.atMs - ((a.x + b.x) / 2 - NAME_PX) / width() * limited, limited);
-    } else if (drag) {
+    } else if (drag && !(drag.isStill && Math.abs(x - drag.x) < TOUCH_PX)) {
+      drag.isStill = false;
       const past = x - NAME_PX < 0 ? x - NAME_PX : x - NAME_PX > width() ? x - NAME_PX - width() : 0;
       if (past) {
         show(view.fromMs + past / width() * view.spanMs / 4, view.spanMs);   // beyond an end it moves
@@ -302,8 +307,9 @@ function end(event) {
 
 // Back to what was shown before the playhead was dragged.
 function giveUp() {
-  if (drag) {
-    drag = null;
+  const {isStill} = drag ?? {isStill: true};
+  drag = null;
+  if (!isStill) {
     goAgain();
   }
 }
