@@ -180,18 +180,30 @@ static void fail_to_open(struct broker *broker, const char *reason)
     }
 }
 
+// Whether connecting the socket has failed. Where TLS has tried to write before, it has taken the
+// error.
+static bool has_failed_to_open(const struct broker *broker, int fd, GIOCondition condition,
+                               int *ret_code)
+{
+    socklen_t size = sizeof *ret_code;
+
+    return broker->is_opening &&
+           ((getsockopt(fd, SOL_SOCKET, SO_ERROR, ret_code, &size) == 0 && *ret_code) ||
+            condition & G_IO_HUP);
+}
+
 static gboolean on_socket(gint fd, GIOCondition condition, gpointer data)
 {
     struct broker *broker = data;
+    bool begins_tls = broker->tls && broker->is_opening;
     int code = 0, r = MOSQ_ERR_SUCCESS;
-    socklen_t size = sizeof code;
 
-    if (broker->is_opening && getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size) == 0 && code) {
-        fail_to_open(broker, strerror(code));
+    if (has_failed_to_open(broker, fd, condition, &code)) {
+        fail_to_open(broker, code ? strerror(code) : "it cannot be reached");
         return G_SOURCE_CONTINUE; // it is removed already
     }
     broker->is_opening = false;
-    if (condition & ~G_IO_OUT)
+    if (begins_tls || condition & ~G_IO_OUT) // libmosquitto before 2.0.21 begins TLS when it reads
         r = mosquitto_loop_read(broker->mosquitto, 1);
     if (is_shaking_hands(broker) && mosquitto_want_write(broker->mosquitto))
         condition |= G_IO_OUT;
@@ -201,6 +213,8 @@ static gboolean on_socket(gint fd, GIOCondition condition, gpointer data)
         lose(broker, broker->detail[0] ? "it refuses the connection" : "it refuses the login");
     else if (r != MOSQ_ERR_SUCCESS)
         lose(broker, explain(broker, r));
+    else if (condition & G_IO_HUP && is_shaking_hands(broker)) // libmosquitto 1.6.9 tries on
+        lose(broker, "it hung up");
     else
         watch(broker);
     return G_SOURCE_CONTINUE;
