@@ -19,6 +19,7 @@ import {beginZoom, resetZoom} from "./zoom.js";
 
 export {state};
 
+const CLIPS_MS = 500;
 const WAYS = {webcodecs: "WebCodecs", mse: "Media Source Extensions", jpeg: "JPEG pictures"};
 
 const EVENTS = {
@@ -33,7 +34,10 @@ const EVENTS = {
   },
   clip_ended: () => clipsChanged(0),
   settings_changed: renewSoon,
-  connected: renewSoon,
+  connected() {
+    renewSoon();
+    clipsChanged(0);
+  },
 };
 
 const live = new Live(told => {
@@ -119,15 +123,23 @@ function showRecord() {
   $("record").setAttribute("aria-pressed", String(isOn));
 }
 
+// Asks for the clips, once for all that changes within half a second: the events begin with hundreds of clips that
+// have ended.
 function clipsChanged(afterMs) {
+  const nowMs = performance.now(), dueMs = Math.ceil((nowMs + afterMs) / CLIPS_MS) * CLIPS_MS;
+  if (state.clipsDue.has(dueMs)) {
+    return;
+  }
+  state.clipsDue.add(dueMs);
   setTimeout(() => {
+    state.clipsDue.delete(dueMs);
     renewRecorded();
     renewTimeline();
     renewClips().then(() => {
       showEvents($("events"), state);
       showRecord();
     }, () => {});   // without a recorder there are none
-  }, afterMs);
+  }, dueMs - nowMs);
 }
 
 // What the server tells

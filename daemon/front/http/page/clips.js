@@ -53,6 +53,7 @@ export async function clipAfter(camera, ms, id) {
   return both.flat()[0];
 }
 
+export const getClip = id => get(`v1/clips/${id}`);
 export const keepClip = (clip, keep) => request("PATCH", `v1/clips/${clip.id}`, {keep});
 export const deleteClip = clip => request("DELETE", `v1/clips/${clip.id}`);
 // The same while the page goes away.

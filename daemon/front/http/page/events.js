@@ -59,7 +59,7 @@ function item({camera, region, startedMs, endedMs, peak}, isOne) {
   const lasted = endedMs ? `${((endedMs - startedMs) / 1000).toFixed(1)} s` : "moves now";
   const words = [make("b", {}, `${day(startedMs)}${clock(startedMs)}`),
     make("span", {}, isOne ? region : `${camera} / ${region}`),
-    make("span", {class: endedMs ? "quiet" : "moves"}, `${lasted} · ${(100 * peak).toFixed(1)} %`)];
+    make("span", {class: endedMs ? "quiet" : "moves"}, `${lasted} · ${(100 * peak).toFixed(1)}\u00a0%`)];
   const picture = clip?.picture ? make("img", {src: pictureOf(clip), alt: "", loading: "lazy"})
     : make("span", {class: "none"}, clip ? "" : "not recorded");
   const href = clip && view &&

@@ -206,12 +206,17 @@ function compare(path) {
 }
 
 // The pictures there are; after that showLive() shows them.
+// Those of views that stay go on, without the tiles of before.
 export function buildWall() {
+  const before = new Map(state.pictures);
   state.pictures.clear();
   inSight.clear();
   sight.disconnect();
   for (const path of paths()) {
-    state.pictures.set(path, new Picture(path, mountStatus(path).codec));
+    const {codec} = mountStatus(path), known = before.get(path);
+    const picture = known?.codec === codec ? known : new Picture(path, codec);
+    [...picture.canvases].filter(canvas => canvas.closest("#wall")).forEach(canvas => picture.canvases.delete(canvas));
+    state.pictures.set(path, picture);
   }
   $("wall").replaceChildren(...cameras().map(buildTile));
   $("compare").replaceChildren(make("option", {value: ""}, "Compare with …"),

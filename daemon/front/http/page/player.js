@@ -1,6 +1,6 @@
 // What was recorded of the chosen camera, played over its live picture from clip to clip; gaps in between are named.
 
-import {clipAfter, clipAt, clipBefore, endMs, fileNameOf, pictureOf, startMs, videoOf} from "./clips.js";
+import {clipAfter, clipAt, clipBefore, endMs, fileNameOf, getClip, pictureOf, startMs, videoOf} from "./clips.js";
 import {$, make} from "./dom.js";
 import {go, writeLink} from "./link.js";
 import {camera, state} from "./state.js";
@@ -13,6 +13,7 @@ const UNITS = [[1e3, "second"], [60e3, "minute"], [3600e3, "hour"], [86400e3, "d
 const SPEEDS = [0.5, 1, 2, 4, 8];
 
 let video = null;          // an element, or null while the picture is live
+let wantedS = 0;           // where in its clip it goes to
 let clip = null;           // the one in it
 let seen = [];             // clips that were looked for, to find them again at once
 let turn = 0;              // an answer to what was asked in an earlier turn is dropped
@@ -63,27 +64,42 @@ function open() {
   video = make("video", {playsinline: true, preload: "auto", "aria-label": `Recording of ${camera()}`,
     ontimeupdate: showTime, onended: () => goOn(), onplay: showState, onpause: showState,
     onseeked: () => { $("still").hidden = true; showTime(); },
-    onerror: () => clip && tell("This browser cannot play this clip; save it, and open it in a player.", true)});
+    onloadedmetadata: goTo, onerror: explain});
   video.muted = true;
   $("film").replaceChildren(video);
   $("player").hidden = false;
 }
 
+function goTo() {
+  if (video?.readyState >= 1) {
+    video.currentTime = Math.min(wantedS, Math.max(0, video.duration - 0.05));
+  }
+}
+
+// Why a clip does not play: it may have been deleted since it was looked for.
+async function explain() {
+  const mine = turn, failed = clip;
+  if (!failed) {
+    return;
+  }
+  seen = seen.filter(each => each.id !== failed.id);
+  const fault = await getClip(failed.id).then(() => null, wrong => wrong);
+  if (mine === turn) {
+    tell(!fault ? "This browser cannot play this clip; save it, and open it in a player."
+      : fault.status === 404 ? "This clip has been deleted." : fault.message, true);
+  }
+}
+
 // Puts a clip's moment into the picture.
 function load(next, ms) {
   open();
-  const seconds = Math.max(0, (ms - startMs(next)) / 1000);
-  const seek = () => {
-    const to = Math.min(seconds, Math.max(0, video.duration - 0.05));
-    video.currentTime = to;
-  };
+  wantedS = Math.max(0, (ms - startMs(next)) / 1000);
   if (clip?.id !== next.id || !video.src) {
     clip = next;
     showStill(next);
     video.src = videoOf(next);
-    video.addEventListener("loadedmetadata", seek, {once: true});
-  } else if (video.readyState >= 1) {
-    seek();
+  } else {
+    goTo();
   }
   video.playbackRate = Number($("speed").value);
   Object.assign($("save"), {href: videoOf(next), download: fileNameOf(next)});
@@ -161,6 +177,9 @@ async function jump(name, ms, mine, id) {
   }
   if (!next) {
     const last = await clipBefore(name, ms);
+    if (mine !== turn) {
+      return;
+    }
     tell(last ? `Nothing is recorded after ${clock(endMs(last))}.` : `Nothing is recorded of ${name}.`);
     return;
   }
@@ -184,7 +203,9 @@ async function goOn() {
   try {
     await jump(camera(), endMs(clip), mine, clip.id);
   } catch (fault) {
-    tell(fault.message, true);
+    if (mine === turn && fault.name !== "AbortError") {
+      tell(fault.message, true);
+    }
   }
 }
 
@@ -222,7 +243,9 @@ export function scrub(ms) {
         }
       }
     } catch (fault) {
-      tell(fault.message, true);
+      if (mine === turn) {
+        tell(fault.message, true);
+      }
     }
   }, REST_MS);
 }
@@ -238,9 +261,12 @@ export function goAgain() {
 
 // Plays the last clip that began before this moment, or the next one.
 async function step(isNext) {
-  const name = camera(), ms = clip ? startMs(clip) : shownMs() ?? Date.now();
+  const name = camera(), ms = clip ? startMs(clip) : shownMs() ?? Date.now(), mine = turn;
   try {
     const found = await (isNext ? clipAfter(name, ms + 1, clip?.id) : clipBefore(name, ms - 1));
+    if (mine !== turn) {
+      return;
+    }
     if (found) {
       seek(startMs(found));
     } else if (isNext) {
@@ -249,7 +275,9 @@ async function step(isNext) {
       tell("This is the oldest clip.");
     }
   } catch (fault) {
-    tell(fault.message, true);
+    if (mine === turn) {
+      tell(fault.message, true);
+    }
   }
 }
 
@@ -291,7 +319,8 @@ export function beginPlayer(tellTime) {
     const does = {ArrowLeft: () => step(false), ArrowRight: () => step(true), " ": toggle,
       Escape: () => go({path: state.chosen})}[event.key];
     const isOwn = event.target.closest?.("button, select, input, a, [role=slider]");
-    if (video && does && state.place === "live" && !isOwn) {
+    const isBrowsers = event.altKey || event.ctrlKey || event.metaKey;
+    if (video && does && state.place === "live" && !isOwn && !isBrowsers) {
       does();
       event.preventDefault();
     }

@@ -10,9 +10,10 @@ import {cameras, paths, state} from "./state.js";
 
 const PAGE = 60;           // cards that are asked for at once
 const AHEAD_PX = 600;      // more of them, before the last one is seen
+const RETRY_MS = 2000;     // after a page of them could not be had
 const UNDO_MS = 10000;     // a clip is deleted so long after the button
 
-const going = new Map();   // clips that are to be deleted: {clip, timer} by id
+const going = new Map();   // clips that are to be deleted: {clip, timer, gone} by id; `gone` stands in their place
 const filter = {camera: "", region: "", day: ""};
 let parts = null;          // the elements that are filled
 let oldest = null;         // id of the last clip that came; null: none did
@@ -28,6 +29,9 @@ const bytes = count => count >= 1e9 ? `${(count / 1e9).toFixed(1)} GB` : `${(cou
 // A clip
 // ---------------------------------------------------------------------
 
+// Its card, or what says that it is deleted.
+const shown = clip => going.get(clip.id)?.gone ?? card(clip);
+
 function card(clip) {
   const {can_change: may, role} = state.session;
   const time = new Date(startMs(clip)).toLocaleTimeString(), seconds = (endMs(clip) - startMs(clip)) / 1000;
@@ -42,7 +46,8 @@ function card(clip) {
         fault.textContent = wrong.message;
       }
     }}, clip.keep ? "Kept" : "Keep");
-  const made = make("article", {class: "card", "data-id": clip.id, "aria-label": `${clip.camera}, ${time}`},
+  const made = make("article", {class: "card", "data-id": clip.id, "data-facts": JSON.stringify(clip),
+    "aria-label": `${clip.camera}, ${time}`},
     make("a", {class: "play", href: isShown ? writeLink({path: pathOf(clip), atMs: startMs(clip)}) : videoOf(clip),
       "aria-label": `Play ${clip.camera}, ${dayName(startMs(clip))}, ${time}, ${lengthOf(seconds)}`},
     clip.picture ? make("img", {src: pictureOf(clip), alt: "", loading: "lazy"})
@@ -73,19 +78,30 @@ function remove(made, clip) {
     make("p", {role: "status"}, "Deleted."), undo);
   made.replaceWith(gone);
   undo.focus();
-  going.set(clip.id, {clip, timer: setTimeout(async () => {
-    going.delete(clip.id);
+  going.set(clip.id, {clip, gone, timer: setTimeout(async () => {
+    undo.disabled = true;
     try {
       await deleteClip(clip);
-      const day = gone.closest(".day");
-      gone.remove();
-      if (day && !day.querySelector(".card")) {
-        day.remove();
-      }
+      going.delete(clip.id);
+      takeOut(gone);
     } catch (wrong) {
-      back().querySelector(".fault").textContent = wrong.message;
+      if (wrong.status === 404) {   // somebody else has deleted it
+        going.delete(clip.id);
+        takeOut(gone);
+      } else {
+        back().querySelector(".fault").textContent = wrong.message;
+      }
     }
   }, UNDO_MS)});
+}
+
+// With its day, if that has no other.
+function takeOut(each) {
+  const day = each.closest(".day");
+  each.remove();
+  if (day && !day.querySelector(".card")) {
+    day.remove();
+  }
 }
 
 // The list
@@ -124,12 +140,24 @@ async function more() {
     if (mine === asked) {
       isEnd = clips.length < PAGE;
       oldest = clips.at(-1)?.id ?? oldest;
-      clips.filter(matches).forEach(clip => dayOf(clip, false).append(card(clip)));
+      clips.filter(matches).forEach(clip => dayOf(clip, false).append(shown(clip)));
       tell("");
     }
   } catch (wrong) {
-    isEnd = true;
-    tell(wrong.message);
+    if (mine === asked) {
+      tell(wrong.message);
+      parts.end.textContent = "";
+      setTimeout(() => {
+        if (mine === asked) {
+          isAsking = false;
+          more();
+        }
+      }, RETRY_MS);
+    }
+    return;
+  }
+  if (mine !== asked) {
+    return;
   }
   isAsking = false;
   parts.end.textContent = !isEnd ? "" : parts.days.children.length ? "No older clips."
@@ -154,23 +182,38 @@ function begin() {
   more();
 }
 
-// What came since the list was asked for, in front of it.
+// What came since the list was asked for, in front of it; what is no longer there goes.
 async function renew() {
-  const newest = Math.max(0, ...[...parts.days.querySelectorAll(".card")].map(each => Number(each.dataset.id)));
-  const clips = (await listClips({...query(), limit: PAGE})).filter(matches);
-  for (const clip of clips.reverse()) {
+  const mine = asked, clips = await listClips({...query(), limit: PAGE});
+  if (mine !== asked) {
+    return;
+  }
+  const all = [...parts.days.querySelectorAll(".card")].map(each => [Number(each.dataset.id), each]);
+  const newest = Math.max(0, ...all.map(([id]) => id)), least = clips.length < PAGE ? 0 : clips.at(-1).id;
+  if (!all.length || least > newest) {
+    begin();   // more have come than are asked for at once
+    return;
+  }
+  for (const [id, each] of all) {
+    if (id >= least && !going.has(id) && !clips.some(clip => clip.id === id)) {
+      takeOut(each);
+    }
+  }
+  for (const clip of clips.filter(matches).reverse()) {
     const there = parts.days.querySelector(`.card[data-id="${clip.id}"]`);
-    if (there && there.matches(":has(.length)") && !there.contains(document.activeElement)) {
+    if (there?.dataset.facts && there.dataset.facts !== JSON.stringify(clip) &&
+        !there.contains(document.activeElement)) {
       there.replaceWith(card(clip));
     } else if (!there && clip.id > newest) {
-      dayOf(clip, true).prepend(card(clip));
+      dayOf(clip, true).prepend(shown(clip));
     }
   }
 }
 
 // From card to card by the arrows.
 function walk(event) {
-  const step = {ArrowRight: 1, ArrowLeft: -1, ArrowDown: "down", ArrowUp: "up"}[event.key];
+  const step = !event.altKey && !event.ctrlKey && !event.metaKey &&
+    {ArrowRight: 1, ArrowLeft: -1, ArrowDown: "down", ArrowUp: "up"}[event.key];
   const all = [...parts.days.querySelectorAll(".play")];
   const at = all.findIndex(each => each.closest(".card").contains(document.activeElement));
   if (state.place !== "recorded" || !step || !all.length || event.target.matches("select, input")) {
@@ -256,12 +299,13 @@ export function showRecorded(place, record) {
   if (isNew) {
     build(place, record);
   }
-  nameRecord();
+  const regions = state.status.cameras.flatMap(each => (each.regions ?? []).map(({name}) => name)), was = {...filter};
   options(parts.camera, cameras(), filter.camera, "all");
-  const regions = state.status.cameras.flatMap(each => (each.regions ?? []).map(({name}) => name));
   options(parts.region, [...new Set(regions)].sort(), filter.region, "all");
+  Object.assign(filter, {camera: parts.camera.value, region: parts.region.value});   // those that are still there
+  nameRecord();
   showStorage();
-  if (isNew || !parts.days.children.length) {
+  if (isNew || was.camera !== filter.camera || was.region !== filter.region || !parts.days.children.length) {
     begin();
   } else {
     renew().catch(wrong => tell(wrong.message));

@@ -3,7 +3,7 @@
 export const state = {
   session: {}, status: null, schema: null, config: null, place: "live", isWall: true, chosen: "", compare: "", at: null,
   shown: new Map(), pictures: new Map(), numbers: new Map(), history: [], events: [], tab: "picture",
-  way: "", askedMs: performance.now(), toldMs: 0, isAsking: false, soon: null, renewal: null,
+  way: "", askedMs: performance.now(), toldMs: 0, isAsking: false, clipsDue: new Set(), soon: null, renewal: null,
 };
 
 export const camera = () => state.chosen.split("/")[0];

@@ -24,8 +24,8 @@ const STEPS = 2000;        // that edged makes at most
 const RENEW_MS = 10000;
 const REST_MS = 120;       // after a change of the span, before edged is asked
 
-// What is shown; `isLive`: it follows the clock, `timer`: edged is asked soon.
-const view = {fromMs: Date.now() - HOUR_MS, spanMs: HOUR_MS, isLive: true, timer: 0};
+// What is shown; `isLive`: it follows the clock, `timer`: edged is asked soon, `asked`: the span that it is asked for.
+const view = {fromMs: Date.now() - HOUR_MS, spanMs: HOUR_MS, isLive: true, timer: 0, asked: null};
 let loaded = null;         // the server's answer, with fromMs, toMs and atMs
 let asking = 0, isDrawn = true;
 let hover = null;          // where the pointer is, in pixels
@@ -47,6 +47,7 @@ const lanePx = count => Math.max(7, Math.min(18, Math.floor(LANES_PX / Math.max(
 async function load() {
   const fromMs = view.fromMs - view.spanMs / 2, steps = Math.min(STEPS, Math.max(100, 2 * width()));
   const mine = ++asking, toMs = fromMs + 2 * view.spanMs;
+  view.asked = {fromMs, toMs};
   const iso = ms => encodeURIComponent(new Date(Math.round(ms)).toISOString());
   try {
     const told = await get(`v1/timeline?from=${iso(fromMs)}&to=${iso(toMs)}&steps=${Math.round(steps)}`);
@@ -55,9 +56,16 @@ async function load() {
       paint();
     }
   } catch (fault) {
-    loaded = {lanes: [], fromMs, toMs, atMs: Date.now()};
+    if (mine === asking) {
+      loaded = {lanes: [], fromMs, toMs, atMs: Date.now(), isFault: true};
+      paint();
+    }
     if (fault.status !== 503 && !fault.isGone) {   // without a recorder nothing is recorded
       complain(fault.message);
+    }
+  } finally {
+    if (mine === asking) {
+      view.asked = null;
     }
   }
 }
@@ -67,13 +75,13 @@ function loadSoon(afterMs = REST_MS) {
   view.timer = setTimeout(load, afterMs);
 }
 
-// Asks again where what is shown is not known, or may have grown.
+// Asks again where what is shown is not known, or may have grown; not while the answer is on its way.
 function renew() {
   const endMs = view.fromMs + view.spanMs;
-  const isKnown = loaded && loaded.fromMs <= view.fromMs && loaded.toMs >= endMs &&
-    (loaded.toMs - loaded.fromMs) / view.spanMs < 4;
-  const mayGrow = loaded && endMs > loaded.atMs && Date.now() - loaded.atMs > RENEW_MS;
-  if (!isKnown || mayGrow) {
+  const covers = span => span && span.fromMs <= view.fromMs && span.toMs >= endMs &&
+    (span.toMs - span.fromMs) / view.spanMs < 4;
+  const mayGrow = loaded && (endMs > loaded.atMs || loaded.isFault) && Date.now() - loaded.atMs > RENEW_MS;
+  if ((!covers(loaded) || mayGrow) && !covers(view.asked)) {
     loadSoon();
   }
 }
@@ -120,16 +128,18 @@ function label(ms, stepMs) {
 
 function paintTimes(pen, height) {
   const stepMs = TICKS_MS.find(step => step / view.spanMs * width() >= LABEL_PX) ?? TICKS_MS.at(-1);
-  const offsetMs = new Date(view.fromMs).getTimezoneOffset() * MINUTE_MS;
+  const offsetOf = ms => new Date(ms).getTimezoneOffset() * MINUTE_MS, offsetMs = offsetOf(view.fromMs);
   pen.font = "11px system-ui, sans-serif";
   pen.textBaseline = "middle";
   const firstMs = Math.ceil((view.fromMs - offsetMs) / stepMs) * stepMs + offsetMs;
-  for (let ms = firstMs; ms < view.fromMs + view.spanMs; ms += stepMs) {
+  for (let tickMs = firstMs; tickMs < view.fromMs + view.spanMs; tickMs += stepMs) {
+    const ms = stepMs > HOUR_MS ? tickMs + offsetOf(tickMs) - offsetMs : tickMs;   // the clocks may have been changed
     pen.fillStyle = colour("line");
     pen.fillRect(Math.round(toX(ms)), 4, 1, height);
     pen.fillStyle = colour("quiet");
-    if (toX(ms) < NAME_PX + width() - 40) {
-      pen.fillText(label(ms, stepMs), toX(ms) + 4, AXIS_PX / 2);
+    const text = label(ms, stepMs);
+    if (toX(ms) + 4 + pen.measureText(text).width < NAME_PX + width()) {
+      pen.fillText(text, toX(ms) + 4, AXIS_PX / 2);
     }
   }
 }
@@ -331,7 +341,7 @@ function key(event) {
   const by = share => to(nowMs + share * view.spanMs);
   const does = {ArrowLeft: by(-1 / 60), ArrowRight: by(1 / 60), PageDown: by(-1 / 6), PageUp: by(1 / 6), End: toLive,
     "+": () => zoom(0.7), "-": () => zoom(1 / 0.7)}[event.key];
-  if (does) {
+  if (does && !event.altKey && !event.ctrlKey && !event.metaKey) {
     does();
     event.preventDefault();
   }
@@ -346,7 +356,7 @@ function toLive() {
 
 // Each second, and whenever the time in the picture changes: `ms` is null while it is live.
 export function moveTimeline(ms) {
-  if (state.place !== "live" || drag || pinch) {
+  if (state.place !== "live" || drag || pinch || !state.status) {
     return;
   }
   const endMs = view.fromMs + view.spanMs;

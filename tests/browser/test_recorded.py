@@ -1,0 +1,163 @@
+"""The place Recorded, and the page as a whole, while clips and cameras come and go."""
+
+import subprocess
+import time
+
+import pytest
+
+import browser
+import daemon
+from fake_recorder import STRUCTS, Recorder
+from ports import free_port
+from test_http import write_users
+
+S = 1_000_000_000
+BEGIN_NS = time.time_ns() - 4800 * S
+CARDS = "[...document.querySelectorAll('.card')].map(each => Number(each.dataset.id))"
+DELETE = "[...document.querySelectorAll(`.card[data-id='${given[0]}'] button`)].find(each => each.textContent === 'Delete').click()"
+
+
+def camera(name):
+    return daemon.camera(name, views=[{"name": "plain", "view": "camera"}], width=320, height=240, fps=5)
+
+
+@pytest.fixture
+def recorder(tmp_path):
+    """70 clips, a minute apart."""
+    recorder = Recorder(tmp_path / "recorder")
+    for number in range(1, 71):
+        recorder.add(number, b"no film", camera=b"front", view=b"plain", start_wall_ns=BEGIN_NS + 60 * number * S,
+                     end_wall_ns=BEGIN_NS + (60 * number + 10) * S)
+    yield recorder
+    recorder.close()
+
+
+@pytest.fixture
+def server(tmp_path, recorder):
+    write_users(tmp_path / "rtsp.users", otto="operator")
+    one = daemon.Daemon(tmp_path, [camera("front"), camera("back")], EDGED_RECORDER=recorder.path, settings={"http": {"port": free_port()}})
+    one.start()
+    yield one
+    one.kill()
+
+
+def open_page(driver, server, place):
+    link = subprocess.run([daemon.EDGECTL, "page", "--socket", server.socket], check=True, capture_output=True, text=True).stdout.split()[-1]
+    driver.get("about:blank")
+    driver.get(link)
+    browser.run(driver, browser.READER)
+    browser.run(driver, "location.hash = given[0]", place)
+    browser.wait(driver, "edged.state.status && edged.state.session.can_change", explain="the page")
+    return driver
+
+
+@pytest.fixture
+def page(server, driver):
+    open_page(driver, server, "#recorded")
+    browser.wait(driver, f"{CARDS}[0] === 70", explain="the clips")
+    return driver
+
+
+def end_clip(recorder, number):
+    """As the recorder tells of it."""
+    clip = STRUCTS["clip"].from_buffer_copy(recorder.clips.get(number) or recorder.clips[70])
+    for clip.id, clip.is_open in ((number, 1), (number, 0)):
+        recorder._send("RECORD_CLIP", clip)
+
+
+def test_a_clip_that_somebody_else_deletes_goes_from_the_list(page, recorder):
+    del recorder.clips[68]
+    end_clip(recorder, 70)
+    browser.wait(page, f"{CARDS}.slice(0, 3).join() === '70,69,67'", explain="the list without it")
+
+
+def test_undo_stands_in_the_place_of_a_clip_also_in_a_list_that_was_filtered(page, recorder):
+    browser.run(page, DELETE, 69)
+    browser.run(page, "const [camera] = document.querySelectorAll('.head select'); camera.value = 'front'; camera.dispatchEvent(new Event('change'))")
+    browser.wait(page, f"{CARDS}.includes(69) && {CARDS}[0] === 70", explain="the filtered list")
+    assert browser.run(page, "return document.querySelector(`.card[data-id='69']`).textContent") == "Deleted.Undo"
+    browser.wait(page, f"!{CARDS}.includes(69)", explain="the clip to go")
+    assert 69 not in recorder.clips
+
+
+def test_a_page_of_clips_that_did_not_come_is_asked_for_again(page, recorder):
+    recorder.is_open = False
+    browser.run(page, "document.querySelector('#clips').scrollTo(0, 1e6); document.querySelector('.end').scrollIntoView()")
+    browser.wait(page, "document.querySelector('#clips > .fault').textContent", explain="the fault")
+    assert "No older" not in browser.run(page, "return document.querySelector('.end').textContent")
+    recorder.is_open = True
+    browser.wait(page, f"{CARDS}.at(-1) === 1 && !document.querySelector('#clips > .fault').textContent", explain="the oldest clip")
+
+
+def test_many_clips_that_have_ended_are_asked_for_once(server, recorder, driver):
+    open_page(driver, server, "#recorded")
+    browser.wait(driver, f"{CARDS}[0] === 70", explain="the clips")
+    for number in range(1, 71):
+        end_clip(recorder, number)
+    time.sleep(1)
+    driver.get("about:blank")
+    recorder.asked.clear()
+    open_page(driver, server, "#front/plain")
+    browser.wait(driver, "edged.state.pictures.get('front/plain')?.drawnMs", explain="a picture")
+    time.sleep(2)
+    assert 1 <= sum(getattr(each, "count", 0) == 200 for each in recorder.asked) <= 5
+
+
+def test_clips_are_asked_for_once_somebody_has_logged_in(tmp_path, server, recorder, driver):
+    server.stop()
+    server.settings["rtsp"] = {"users": str(tmp_path / "rtsp.users")}
+    server.write_config(server.cameras)
+    server.start()
+    driver.get("about:blank")
+    driver.get(server.status()["http"])
+    browser.run(driver, browser.READER)
+    browser.wait(driver, "document.getElementById('login').open", explain="the login")
+    time.sleep(1)
+    assert not driver.find_element("id", "fault").text
+    recorder.asked.clear()
+    for name, text in (("user", "otto"), ("password", "pass\ue007")):
+        driver.find_element("css selector", f"#login input[name={name}]").send_keys(text)
+    browser.wait(driver, "edged.state.pictures.get('front/plain')?.drawnMs", explain="a picture")
+    daemon.wait_for(lambda: any(getattr(each, "count", 0) == 200 for each in recorder.asked), 5)
+
+
+def test_a_clip_that_was_deleted_is_not_called_one_that_the_browser_cannot_play(page, recorder):
+    del recorder.clips[70], recorder.files[70]
+    browser.run(page, "document.querySelector(`.card[data-id='70'] .play`).click()")
+    browser.wait(page, "document.getElementById('gap').textContent.startsWith('Nothing is recorded')", explain="there is none")
+    recorder.add(70, b"no film", camera=b"front", view=b"plain", start_wall_ns=BEGIN_NS + 4200 * S, end_wall_ns=BEGIN_NS + 4210 * S)
+    browser.run(page, f"location.hash = '#front/plain@' + new Date({BEGIN_NS // 1000000 + 4201000}).toISOString()")
+    browser.wait(page, "/cannot play/.test(document.getElementById('gap').textContent)", explain="a film that is none")
+    recorder.files[70] = (b"", b"")
+    held = recorder._record_find
+    recorder._record_find = lambda payload: (recorder.clips.pop(70, None), held(payload))
+    browser.run(page, "location.hash = '#front/plain'")
+    browser.run(page, f"location.hash = '#front/plain@' + new Date({BEGIN_NS // 1000000 + 4202000}).toISOString()")
+    browser.wait(page, "document.getElementById('gap').textContent === 'This clip has been deleted.'", explain="why")
+
+
+def test_a_large_picture_goes_on_when_another_camera_goes(server, driver):
+    open_page(driver, server, "#front/plain")
+    browser.wait(driver, "edged.state.pictures.get('front/plain')?.drawnMs", explain="a picture")
+    server.write_config(server.cameras[:1])
+    server.hang_up()
+    browser.wait(driver, "edged.state.status.cameras.length === 1", explain="one camera")
+    # As long as it takes to call a link too slow.
+    for _ in range(7):
+        time.sleep(1)
+        assert browser.run(driver, "const at = edged.state.pictures.get('front/plain').drawnMs; return at && performance.now() - at") < 1500
+    assert "too slow" not in driver.find_element("id", "way").text
+
+
+def test_the_timeline_waits_for_an_answer_that_takes_long(server, recorder, driver):
+    answer = recorder._record_timeline
+    recorder._record_timeline = lambda payload: (time.sleep(2.5), answer(payload))
+    open_page(driver, server, "#front/plain")
+    browser.wait(driver, "document.getElementById('lanes').width > 200", explain="the timeline")
+    blue = """(() => { const canvas = document.getElementById("lanes"), {data} = canvas.getContext("2d").getImageData(0, 22, canvas.width, 4);
+        const tint = getComputedStyle(document.documentElement).getPropertyValue("--footage");
+        const pen = new OffscreenCanvas(1, 1).getContext("2d"); pen.fillStyle = tint; pen.fillRect(0, 0, 1, 1);
+        const [r, g, b] = pen.getImageData(0, 0, 1, 1).data;
+        for (let i = 0; i < data.length; i += 4) { if (data[i] === r && data[i + 1] === g && data[i + 2] === b) { return true; } }
+        return false; })()"""
+    browser.wait(driver, blue, 30, explain="footage")
