@@ -121,6 +121,25 @@ def test_clips_are_asked_for_once_somebody_has_logged_in(tmp_path, server, recor
     daemon.wait_for(lambda: any(getattr(each, "count", 0) == 200 for each in recorder.asked), 5)
 
 
+def test_on_a_phone_the_head_the_player_and_a_cards_buttons_stand_in_one_row_each(page):
+    rows = """const tops = [...document.querySelectorAll(given[0])].filter(each => each.checkVisibility()).map(each => {
+        const {top, bottom} = each.getBoundingClientRect(); return Math.round((top + bottom) / 2); });
+        return [tops.length, new Set(tops).size]"""
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True})
+    page.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 2})
+    try:
+        browser.run(page, "await new Promise(resolve => setTimeout(resolve, 300))")
+        assert browser.run(page, rows, ".card[data-id='70'] .row > *") == [3, 1]
+        browser.run(page, f"location.hash = '#front/plain@' + new Date({BEGIN_NS // 1000000 + 4201000}).toISOString()")
+        browser.wait(page, "document.getElementById('player').checkVisibility()", explain="the player")
+        browser.run(page, "document.getElementById('logout').hidden = false")   # as with users
+        assert browser.run(page, rows, "#player > *") == [6, 1]
+        assert browser.run(page, rows, "nav a, #who button") == [6, 1]
+    finally:
+        page.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 def test_a_clip_that_was_deleted_is_not_called_one_that_the_browser_cannot_play(page, recorder):
     del recorder.clips[70], recorder.files[70]
     browser.run(page, "document.querySelector(`.card[data-id='70'] .play`).click()")
