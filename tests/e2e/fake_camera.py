@@ -67,6 +67,7 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 
 import pattern
 from rtsp_camera import PASSWORD, SIZE, USER
@@ -151,6 +152,7 @@ class Client:
         self.camera, self.connection, self.address = camera, connection, address
         self.quirk = camera.quirk
         self.udp = self.session = None
+        self.own_session = uuid.uuid4().hex  # id(self) comes again, and with it the ports of an earlier connection
         self.heard = time.monotonic()
         self.redirects = 0
 
@@ -193,7 +195,7 @@ class Client:
         known = re.search(r"(?i)^Session: *(\w+)", request, re.M)
         if known:  # perhaps by another connection
             self.udp = self.camera.sessions.get(known[1])
-        self.session = known[1] if known else f"{id(self):x}"
+        self.session = known[1] if known else self.own_session
         spaces = " " if self.quirk == "session" else ""
         session = f"Session: {spaces}{self.session}{spaces};{spaces}timeout={self.camera.timeout}"
         if method == "OPTIONS":
