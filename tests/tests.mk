@@ -70,7 +70,7 @@ check-e2e: $(PROGRAMS) $(FAKES) $(FAKE_CUDA_PROGRAMS) ## the real programs with 
 
 check-browser: $(PROGRAMS) ## the page in Debian's Chromium
 	@scripts/setup --group browser
-	@$(PYTEST) tests/browser
+	@$(PYTEST) -n 2 --dist loadfile tests/browser
 
 check-arm64: ## everything crossed to arm64 without a warning, unit and golden tests of it under qemu-user; as root
 	@scripts/setup --with deb beds arm64
