@@ -88,6 +88,10 @@ def test_a_phone_shows_picture_timeline_and_events_first_and_on_its_side_the_pic
     resize(page, 844, 390)
     browser.wait(page, "document.body.matches('.full')", explain="the picture alone")
     assert browser.run(page, f"const given = null; return {COVERS}")
+    browser.run(page, "location.hash = ''")
+    browser.wait(page, """document.body.matches('.full.wall') && !document.getElementById("stage").checkVisibility() && [...document.querySelectorAll(".tile")].every(tile => {
+        const {top, bottom, right} = tile.getBoundingClientRect(); return top >= 0 && bottom <= innerHeight && right <= innerWidth; })""",
+                 explain="both cameras on one screen")
 
 
 def test_a_tap_enlarges_and_two_fingers_zoom(page):
