@@ -347,10 +347,10 @@ def test_two_machines_of_one_id_are_told_so(moving, broker, run):
                     explain=lambda: first.text() + second.text())
 
 
-def test_edged_mqtt_may_ask_for_what_it_needs_alone(edged, broker, run):
+def test_edged_mqtt_may_ask_for_what_it_needs_alone(edged, broker, run, tmp_path):
     """The test's own user is that of edged-mqtt here."""
     server = edged([daemon.camera()], settings=settings_of(broker),
-                   EDGED_MQTT_USER=pwd.getpwuid(os.geteuid()).pw_name)
+                   STATE_DIRECTORY=tmp_path, EDGED_MQTT_USER=pwd.getpwuid(os.geteuid()).pw_name)
     run(mqtt.bridge, server)
     listener = run(mqtt.Listener, broker)
     listener.wait_for(available="online", front__live="ON", front__views__edges__gain="1.0")

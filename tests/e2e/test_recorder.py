@@ -578,6 +578,7 @@ def test_a_view_that_is_silent_for_a_while_loses_no_unit(tmp_path, video):
         base = time.monotonic_ns()
         front.play(1, video, 0, 10, base - 10 * FRAME_NS)
         front.wait(lambda: front.state["written_bytes"] > sum(map(len, video.units[:10])), "that they are written")
+        front.wait(lambda: time.monotonic_ns() > base + 50 * FRAME_NS, "that what comes now was captured later")
         front.play(1, video, 10, 60, time.monotonic_ns() - 50 * FRAME_NS)
         front.end()
         path, = front.files()
