@@ -209,19 +209,27 @@ def test_removed_packages_leave_the_configuration_and_purged_ones_nothing_of_the
     system.check("systemctl enable --now edged")
     system.check("printf 'correct horse\\n' | edgectl passwd bob")
     system.check("install -d /etc/edged/on-motion && echo true >/etc/edged/on-motion/mine")
+    system.check("cd /etc/edged && echo RELAY= >push.conf && echo '[clips]' >rclone.conf && echo {} >answers.json")
     system.check("systemctl enable edged-on-motion@mine edged-push@front-edges edged-upload.path edged-upload.timer")
+    system.check("mkdir -p /etc/avahi/services")
+    system.write(AVAHI, "<!-- Written by `edgectl setup`. -->\n")
     assert system.exists("/var/lib/edged") and system.exists("/var/cache/edged")
 
     system.dpkg("remove")
+    assert not system.exists(AVAHI)
     assert system.run("pgrep -u edged")[0] == 1
     assert not system.exists("/usr/bin/edged") and not system.exists("/usr/bin/edgectl")
     assert "front" in system.check(f"cat {beds.CONF}")
     assert system.exists("/etc/edged/rtsp.users") and system.exists("/var/lib/edged")
 
+    system.write(AVAHI, "<!-- The user's own. -->\n")
     system.dpkg("purge")
     left = system.check("find / -xdev -path /proc -prune -o -path /bed -prune -o "
                         "-name '*edged*' -print -prune").split()
-    # Programs are the user's own; a user stays, so that no other gets the owner of its files.
-    assert left == ["/etc/edged"]
-    assert system.check("find /etc/edged -type f").split() == ["/etc/edged/on-motion/mine"]
+    # Programs, keys and what else the user wrote are the user's own; a user stays, so that no other gets the owner
+    # of its files.
+    assert sorted(left) == [AVAHI, "/etc/edged"]
+    assert sorted(system.check("cd /etc/edged && find * -type f").split()) == [
+        "answers.json", "on-motion/mine", "push.conf", "rclone.conf"]
+    system.check(f"rm -r {AVAHI} /etc/edged")
     assert system.run("systemctl status edged")[0] == 4  # there is no such unit
