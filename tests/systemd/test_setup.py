@@ -194,3 +194,7 @@ def test_avahi_announces_what_is_open_to_the_network_and_nothing_else(device, sh
     device.check("edgectl set --keep http.address=127.0.0.1")
     device.check("edgectl setup --address 127.0.0.1 --force </dev/null")
     device.check("test ! -e /etc/avahi/services/edged.service")
+    device.check("echo '<service-group/>' >/etc/avahi/services/edged.service")
+    told = device.check("edgectl setup --address 127.0.0.1 --force </dev/null 2>&1")
+    assert "/etc/avahi/services/edged.service is not setup's and stays" in told
+    assert device.check("cat /etc/avahi/services/edged.service").strip() == "<service-group/>"

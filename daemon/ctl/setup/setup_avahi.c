@@ -10,6 +10,7 @@
 
 #define FOLDER EDGED_SYSCONFDIR "/avahi/services"
 #define FILE_PATH FOLDER "/edged.service"
+#define MARK "<!-- Written by `edgectl setup`. -->" // edged.postrm looks for it, too
 
 static void append(GString *text, const char *type, int port, const char *path)
 {
@@ -33,8 +34,7 @@ char *setup_avahi_text(const struct config *config)
 
     if (!streams && !http)
         return NULL;
-    text = g_string_new("<?xml version=\"1.0\" standalone='no'?>\n"
-                        "<!-- Written by `edgectl setup`. -->\n"
+    text = g_string_new("<?xml version=\"1.0\" standalone='no'?>\n" MARK "\n"
                         "<!DOCTYPE service-group SYSTEM \"avahi-service.dtd\">\n"
                         "<service-group>\n"
                         "  <name replace-wildcards=\"yes\">edged on %h</name>\n");
@@ -46,6 +46,14 @@ char *setup_avahi_text(const struct config *config)
     return g_string_free(text, FALSE);
 }
 
+// Whether the file is another one than setup writes.
+static bool is_user_file(void)
+{
+    g_autofree char *content = NULL;
+
+    return g_file_get_contents(FILE_PATH, &content, NULL, NULL) && !strstr(content, MARK);
+}
+
 void setup_avahi_place(const struct config *config)
 {
     g_autofree char *text = setup_avahi_text(config);
@@ -54,7 +62,11 @@ void setup_avahi_place(const struct config *config)
 
     if (access(FOLDER, F_OK) < 0)
         return;
-    if (!text) {
+    if (is_user_file()) {
+        fputs("edgectl: " FILE_PATH " is not setup's and stays as it is; without it, setup has "
+              "avahi announce edged\n",
+              stderr);
+    } else if (!text) {
         if (unlink(FILE_PATH) < 0 && errno != ENOENT)
             fprintf(stderr, "edgectl: cannot remove " FILE_PATH ": %s\n", strerror(errno));
     } else if (replace_file(FILE_PATH, text, strlen(text), &like, &error) < 0) {

@@ -8,5 +8,5 @@
 // network.
 char *setup_avahi_text(const struct config *config);
 // Writes it, or removes it where it is NULL. Does nothing where there is no avahi-daemon; a failure
-// is a warning.
+// is a warning, and so is a file of that name that setup did not write, which stays.
 void setup_avahi_place(const struct config *config);
