@@ -276,7 +276,7 @@ void crash_watch(const char *program)
     void *address;
 
     program_name = program;
-    is_journal = log_is_journal();
+    is_journal = log_is_journal(STDERR_FILENO);
     dl_iterate_phdr(read_build_id, NULL);
     backtrace(&address, 1); // loads what it needs
     if (sigaltstack(NULL, &before) == 0 && before.ss_flags & SS_DISABLE)

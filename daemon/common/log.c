@@ -38,15 +38,15 @@ static bool to_journal, debug;
 static _Atomic(const char *) program = "edged";
 
 // systemd names the device and inode of the stream it connected (systemd.exec(5)); a variable
-// inherited across a redirection of stderr does not match it any more.
-static bool stderr_is_journal(void)
+// inherited across a redirection does not match it any more.
+bool log_is_journal(int fd)
 {
     const char *stream = getenv("JOURNAL_STREAM");
     uintmax_t device, inode;
     struct stat status;
 
-    return stream && sscanf(stream, "%ju:%ju", &device, &inode) == 2 &&
-           fstat(STDERR_FILENO, &status) == 0 && status.st_dev == device && status.st_ino == inode;
+    return stream && sscanf(stream, "%ju:%ju", &device, &inode) == 2 && fstat(fd, &status) == 0 &&
+           status.st_dev == device && status.st_ino == inode;
 }
 
 static void choose_output(void)
@@ -54,13 +54,7 @@ static void choose_output(void)
     const char *level = getenv("EDGED_LOG");
 
     debug = level && strcmp(level, "debug") == 0;
-    to_journal = stderr_is_journal();
-}
-
-bool log_is_journal(void)
-{
-    pthread_once(&once, choose_output);
-    return to_journal;
+    to_journal = log_is_journal(STDERR_FILENO);
 }
 
 void log_set_program(const char *name)

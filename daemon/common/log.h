@@ -29,8 +29,8 @@ enum log_event {
 // called). `name` must stay valid: a literal.
 void log_set_program(const char *name);
 
-// Whether standard error is the journal's.
-bool log_is_journal(void);
+// Whether the journal reads what is written to `fd`.
+bool log_is_journal(int fd);
 
 // The MESSAGE_ID of an event kind, 32 lowercase hex digits; NULL for LOG_EVENT_NONE.
 const char *log_event_id(enum log_event event);

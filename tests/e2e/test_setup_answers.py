@@ -1,6 +1,8 @@
 """edgectl setup --answers: what a terminal is asked, answered by a file or by standard input."""
 
 import json
+import os
+import re
 import subprocess
 
 import pytest
@@ -50,6 +52,20 @@ def test_answers_do_what_a_terminal_does(config, tmp_path):
     assert "\nanna:viewer:" in (config.parent / "rtsp.users").read_text()
     for secret in (PASSWORD, "cret", "broker-secret"):
         assert secret.encode() not in done.stdout + done.stderr
+
+
+def test_the_journal_gets_no_drawn_password(config, tmp_path):
+    told = tmp_path / "told"
+    with told.open("w") as journal:
+        stat = os.fstat(journal.fileno())  # by which systemd says that a stream is the journal's
+        done = subprocess.run(
+            [EDGECTL, "setup", "--config", config, "--answers", "-"], stdout=journal, stderr=journal,
+            input=json.dumps({"user": "anna", "password": PASSWORD, "onvif": True}), text=True, timeout=PATIENCE_S, check=False,
+            env={**environment(), "JOURNAL_STREAM": f"{stat.st_dev}:{stat.st_ino}"})
+    drawn = re.search("^onvif:(.*)$", (config.parent / "onvif.passwords").read_text(), re.M)[1]
+    assert done.returncode == 0, told.read_text()
+    assert drawn not in told.read_text()
+    assert f"user onvif, whose password is in {config.parent}/onvif.passwords\n" in told.read_text()
 
 
 def test_the_example_of_an_image_is_taken_once_it_is_filled_in(config, tmp_path):

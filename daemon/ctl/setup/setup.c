@@ -2,6 +2,7 @@
 #include "config/users.h"
 #include "daemon/client/client.h"
 #include "daemon/common/host_address.h"
+#include "daemon/common/log.h"
 #include "daemon/common/standard_output.h"
 #include "daemon/ctl/arguments.h"
 #include "daemon/ctl/commands.h"
@@ -18,6 +19,7 @@
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 // Beside /CAMERA/VIEW, the first view of the first camera has this path.
 #define ALIAS "edges"
@@ -407,13 +409,17 @@ static void print_page(const struct config *config)
         puts("\nIt warns of edged's own certificate once.");
 }
 
-static void print_onvif(const struct config *config, const struct password *password)
+// The journal gets no password, because others may read it.
+static void print_onvif(const struct setup_config *config, const struct password *password)
 {
-    g_autofree char *host = choose_host(config->http.address);
+    g_autofree char *host = choose_host(config->wanted->http.address);
+    g_autofree char *path = onvif_user_path(config->file.path);
 
     printf("\nFor recorders and Home Assistant (ONVIF): address %s, port %d", host,
-           config->http.port);
-    if (password->text[0])
+           config->wanted->http.port);
+    if (password->text[0] && log_is_journal(STDOUT_FILENO))
+        printf(", user %s, whose password is in %s", ONVIF_USER, path);
+    else if (password->text[0])
         printf(", user %s, password %s", ONVIF_USER, password->text);
     putchar('\n');
 }
@@ -492,7 +498,7 @@ int ctl_setup(int argc, char **argv)
             print_report(config.wanted, answers.user);
             print_page(config.wanted);
             if (answers.onvif)
-                print_onvif(config.wanted, &answers.onvif_password);
+                print_onvif(&config, &answers.onvif_password);
         } else {
             fprintf(stderr, "edgectl: %s\n", error.text);
             status = 1;
