@@ -340,8 +340,9 @@ static void on_sdp(GstElement *rtspsrc, GstSDPMessage *sdp, gpointer data)
     }
 }
 
-// rtspsrc has a pad for each source of RTP (SSRC) of the one video that is asked for. Nothing is
-// linked to a second one, which ends the stream: rtspsrc itself fails of that before 1.24 alone.
+// rtspsrc adds a pad for each source of RTP (SSRC) of the one video that is asked for. A second pad
+// is linked to nothing, and the stream ends with an error. rtspsrc reports one itself before 1.24
+// only.
 static void on_source(GstElement *rtspsrc, GstPad *pad, gpointer data)
 {
     struct rtsp_client *client = data;

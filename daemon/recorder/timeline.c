@@ -37,7 +37,7 @@ static void mark(uint8_t *steps, const struct grid *grid, int64_t start_ns, int6
 {
     int64_t until_ns = grid->from_ns + grid->count * grid->step_ns;
     int64_t first_ns = MAX(start_ns, grid->from_ns);
-    int64_t last_ns = MIN(MAX(end_ns, start_ns + 1), until_ns) - 1;
+    int64_t last_ns = MIN(end_ns > start_ns ? end_ns - 1 : start_ns, until_ns - 1);
 
     if (first_ns > last_ns)
         return;

@@ -24,7 +24,8 @@
 
 // Of 1 << shift.
 #define JFIF_SHIFT_MAX 3
-// Sums of as many rows as then are one fit into 16 bits, whatever a frame's size may be.
+// With this width a box has at most 257 rows, whose sum fits into 16 bits, for frames of up to
+// 27,000 columns.
 #define JFIF_WIDTH_MIN 160
 
 // The planes (YU12) for pictures laid out as `picture`, with 1 of `1 << shift` columns and rows.

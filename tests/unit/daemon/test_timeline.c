@@ -140,6 +140,19 @@ TEST(test_each_view_has_a_lane_also_without_clips_of_that_time)
     check_spans(NULL, 0, "");
 }
 
+TEST(test_a_clip_at_the_end_of_time_as_a_damaged_index_may_tell_it_has_no_step)
+{
+    struct library library;
+
+    library_init(&library);
+    library_add(&library, &(struct recording){.camera = front,
+                                              .view = plain,
+                                              .start_wall_ns = INT64_MAX,
+                                              .end_wall_ns = INT64_MAX});
+    check(&library, &minute, "front/plain 000000 00");
+    library_finish(&library);
+}
+
 TEST(test_a_clip_that_is_being_deleted_is_on_no_timeline)
 {
     const struct span spans[] = {{front, plain, "", 0, 5}, {front, plain, "", 30, 35}};
