@@ -25,9 +25,9 @@ def tried(path):
     return {call: int(code) for call, code in map(str.split, path.read_text().splitlines())}
 
 
-def start(edged, elements, watch, path, environment=None, rtsp=None, in_units=False, **settings):
+def start(edged, elements, watch, path, environment=None, groups=None, in_units=False, **settings):
     server = edged([daemon.camera(width=320, height=240, **settings)], FAKE_ENCODER=f"try:{path}",
-                   settings={"rtsp": rtsp} if rtsp else None, in_units=in_units, **(environment or {}), **elements("encoder"))
+                   settings=groups, in_units=in_units, **(environment or {}), **elements("encoder"))
     viewer = watch(server.url("/front/edges"))
     results = tried(path)
     return server, viewer, results
@@ -82,11 +82,15 @@ def test_a_camera_process_cannot_touch_files_with_secrets(edged, elements, watch
     state.mkdir()
     make_token(own_folder / "rtsp.tokens", "desk")
     (own_folder / "beside").write_text("")
-    secrets = [own_folder / "rtsp.tokens", state / "settings.conf", state / "tls.pem"]
+    broker = own_folder / "mqtt.password"
+    broker.write_text("words of it\n")
+    broker.chmod(0o600)
+    secrets = [own_folder / "rtsp.tokens", broker, state / "settings.conf", state / "tls.pem"]
     environment = {"STATE_DIRECTORY": state, "FAKE_ENCODER_SECRETS": ":".join(map(str, [
         *secrets, own_folder / "beside"]))}
     _, viewer, results = start(edged, elements, watch, tmp_path / "tried", environment,
-                               {"tokens": secrets[0]}, in_units)
+                               {"rtsp": {"tokens": secrets[0]}, "mqtt": {
+                                   "broker": "192.0.2.1", "user": "gate", "password_file": broker}}, in_units)
     if has_landlock():
         assert {results[f"{action}-{path.name}"] for path in secrets
                 for action in ("read", "write", "replace") if path.exists() or action == "write"} == {errno.EACCES}

@@ -43,6 +43,7 @@ char **secret_files_list(const struct config *config, const char *config_path,
     add(&list, tokens); // whether it is there or not, as the next
     add(&list, onvif);
     add(&list, config->rtsp.key);
+    add(&list, config->mqtt.password_file);
     add(&list, getenv("CREDENTIALS_DIRECTORY"));
     add_state(&list, "tls.pem");
     add_state(&list, "settings.conf");

@@ -1,5 +1,6 @@
 // The files with secrets that a process of edged's own must not read or write (common/confine.h):
-// the configuration, what is kept over it, users, tokens, keys, and logins of cameras.
+// the configuration, what is kept over it, users, tokens, keys, and logins of cameras and at the
+// broker.
 #pragma once
 
 #include "config/config.h"
