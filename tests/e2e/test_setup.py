@@ -542,6 +542,8 @@ def test_onvif_is_opened_with_a_user_whose_password_is_shown(config):
     assert "\nonvif:viewer:" in (config.parent / "rtsp.users").read_text()
     assert f"\nonvif:{shown[1]}\n" in (config.parent / "onvif.passwords").read_text()
     assert "ONVIF" not in run_setup(config, "--view", "gray", "--force").stdout
+    again = run_setup(config, "--onvif", "--view", "edges", "--force")
+    assert f"user onvif, password {shown[1]}\n" in again.stdout, "recorders that have it go on"
     # Another password for that user, which is not drawn, is none of ONVIF's.
     assert run_setup(config, "--user", "onvif", "--force").returncode == 0
     assert "onvif:" not in (config.parent / "onvif.passwords").read_text()

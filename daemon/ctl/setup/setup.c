@@ -117,13 +117,17 @@ static int put_user(const struct setup_config *config, const struct setup_answer
     return r < 0 ? r : onvif_user_forget(onvif, answers->user, error);
 }
 
+// A password that recorders have already stays as it is.
 static int put_onvif_user(const struct setup_config *config, struct setup_answers *answers,
                           struct error *error)
 {
     g_autofree char *onvif = onvif_user_path(config->file.path);
+    const char *users = config->wanted->rtsp.users;
+    int r = onvif_user_find(users, onvif, ONVIF_USER, error, &answers->onvif_password);
 
-    return onvif_user_put(config->wanted->rtsp.users, onvif, ONVIF_USER, error,
-                          &answers->onvif_password);
+    if (r != -ENOENT)
+        return r;
+    return onvif_user_put(users, onvif, ONVIF_USER, error, &answers->onvif_password);
 }
 
 // Whether what is in the file may be replaced.

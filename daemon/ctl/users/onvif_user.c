@@ -33,6 +33,40 @@ static int draw(struct error *error, struct password *ret_password)
     return 0;
 }
 
+// The user of that name in a file. 0, -ENOENT, or as users_read().
+static int find(enum users_kind kind, const char *path, const char *name, struct error *error,
+                struct user *ret_user)
+{
+    _cleanup_(cleanup_users) struct users *users = NULL;
+    int r = access(path, F_OK) < 0 ? -ENOENT : users_read(kind, path, error, &users);
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < users->count; i++) {
+        if (strcmp(users->list[i].name, name) == 0) {
+            *ret_user = users->list[i];
+            return 0;
+        }
+    }
+    return -ENOENT;
+}
+
+int onvif_user_find(const char *users_path, const char *onvif_path, const char *name,
+                    struct error *error, struct password *ret_password)
+{
+    struct user login = {0}, onvif = {0};
+    int r = find(USERS_PASSWORDS, users_path, name, error, &login);
+
+    r = r < 0 ? r : find(USERS_ONVIF, onvif_path, name, error, &onvif);
+    if (r == 0 && memcmp(login.ha1, onvif.ha1, sizeof login.ha1) != 0)
+        r = -ENOENT;
+    if (r == 0)
+        g_strlcpy(ret_password->text, onvif.plain, sizeof ret_password->text);
+    explicit_bzero(&login, sizeof login);
+    explicit_bzero(&onvif, sizeof onvif);
+    return r;
+}
+
 int onvif_user_put(const char *users_path, const char *onvif_path, const char *name,
                    struct error *error, struct password *ret_password)
 {
