@@ -12,7 +12,8 @@
 struct link_kind {
     const char *name; // for sentences about bad ones; NULL: this end takes no such message
     // Returns 0, or a negative errno, with which the link ends. -EPROTO without a sentence in
-    // link_end's error: the message is bad. NULL: there is nothing to do.
+    // link_end's error: the message is bad. It must not close its link and return 0, because other
+    // messages may have come. NULL: there is nothing to do.
     int (*take)(void *context, struct link_message *message);
     size_t size;   // of the payload
     bool has_more; // more bytes than that may come
