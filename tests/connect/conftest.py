@@ -1,8 +1,20 @@
 import pathlib
 import sys
 
+import pytest
+
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "e2e")]
 
 from fixtures import edged  # noqa: E402, F401
 from tidy import pytest_runtest_makereport, tmp_path  # noqa: E402, F401
+
+
+@pytest.fixture
+def engines():
+    """Other programs that a test started: those that still run are ended after it."""
+    started = []
+    yield started
+    for engine in reversed(started):
+        if engine.process.poll() is None:
+            engine.end()

@@ -90,15 +90,6 @@ def traffic(devices):
 
 
 @pytest.fixture
-def engines():
-    started = []
-    yield started
-    for engine in reversed(started):
-        if engine.process.poll() is None:
-            engine.end()
-
-
-@pytest.fixture
 def devices():
     made = []
     yield made

@@ -4,22 +4,11 @@ import json
 import os
 import subprocess
 
-import pytest
-
 import clients
 import daemon
 import fleet
 from fleet import recipe, run
 from ports import free_port
-
-
-@pytest.fixture
-def engines():
-    started = []
-    yield started
-    for engine in reversed(started):
-        if engine.process.poll() is None:
-            engine.end()
 
 
 def hook(place, folder, pid):

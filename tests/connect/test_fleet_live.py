@@ -20,15 +20,6 @@ from container import Container  # noqa: E402
 STREAM = "jetson-front-edges"
 
 
-@pytest.fixture
-def engines():
-    started = []
-    yield started
-    for engine in reversed(started):
-        if engine.process.poll() is None:
-            engine.end()
-
-
 class Relay:
     def __init__(self, folder, device_port, stream=STREAM):
         self.stream = stream

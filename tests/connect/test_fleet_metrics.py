@@ -20,15 +20,6 @@ LOST = "EdgedCameraLost"
 
 
 @pytest.fixture
-def engines():
-    started = []
-    yield started
-    for engine in reversed(started):
-        if engine.process.poll() is None:
-            engine.end()
-
-
-@pytest.fixture
 def people():
     """Whom the Alertmanager tells: (port, messages)."""
     messages = []

@@ -25,15 +25,6 @@ def authority(tmp_path):
 
 
 @pytest.fixture
-def engines():
-    started = []
-    yield started
-    for engine in reversed(started):
-        if engine.process.poll() is None:
-            engine.end()
-
-
-@pytest.fixture
 def device(edged, tmp_path):
     """An edged with motion on demand: device(broker=…, …)."""
     def start(**keys):
