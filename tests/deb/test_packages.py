@@ -9,6 +9,7 @@ import pytest
 from packages import BUILT, BUILT_AGAIN, NAMES, NEW_COMMENT, NEW_VERSION, TEMPLATE
 
 USERS = "/etc/edged/rtsp.users"
+AVAHI = "/etc/avahi/services/edged.service"
 # What Ubuntu 20.04 has, JetPack 5's: libraries by names that 22.04 and 24.04 (JetPack 6 and 7) have too.
 UBUNTU_20_04 = {
     "libc6": "2.31-0ubuntu9",
