@@ -422,7 +422,7 @@ def with_secrets(service):
     service.bed.write(beds.CONF, recorded.replace("rtsp = {", f"rtsp = {{ tls_port = {free_port()};", 1))
     try:
         service.bed.check("cd /etc/edged && touch rtsp.users rtsp.tokens onvif.passwords other.credentials && chown edged: rtsp.* onvif.* other.* && "
-                          "chmod 600 rtsp.* other.* && systemctl daemon-reload && systemctl restart edged")
+                          "chmod 600 rtsp.* onvif.* other.* && systemctl daemon-reload && systemctl restart edged")
         service.bed.check("edgectl set --keep cameras.front.views.edges.gain=1.5")
         beds.wait_until("a clip", lambda: service.bed.run("ls /var/lib/edged/clips/*/")[0] == 0)
         yield
