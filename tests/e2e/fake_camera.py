@@ -36,7 +36,7 @@ and keeps the requests that it gets. Each quirk is what some camera or server wa
   locked        refuses every login, with another nonce each time, until .unlocked
   realms        the same, with another realm as well
   stale         answers the first login with stale=true and another nonce
-  nonces        changes its nonce every second and says nothing of stale; a session lasts 4 s
+  nonces        changes its nonce every second once it was answered, says nothing of stale; a session lasts 4 s
   missing, busy, forbidden    answer DESCRIBE with 404, 503, 403
   huge          an SDP of 16 MB
   endless       a picture that never ends, as fast as it is taken
@@ -155,6 +155,7 @@ class Client:
         self.own_session = uuid.uuid4().hex  # id(self) comes again, and with it the ports of an earlier connection
         self.heard = time.monotonic()
         self.redirects = 0
+        self.unanswered = ""  # the nonce of the last challenge until a right login answers it
 
     def serve(self):
         data = b""
@@ -224,7 +225,7 @@ class Client:
 
     def challenge(self, request, method, url):
         """What a request without the right password gets; [] is for one with it."""
-        nonce = f"{int(time.monotonic()):x}" if self.quirk == "nonces" else "0a1b2c"
+        nonce = (self.unanswered or f"{int(time.monotonic()):x}") if self.quirk == "nonces" else "0a1b2c"
         digest = f'WWW-Authenticate: Digest realm="{REALM}", nonce="{nonce}"'
         md5 = digest + (', qop="auth", algorithm=MD5' if self.quirk == "digest" else "")
         challenges = {
@@ -249,6 +250,7 @@ class Client:
         if self.quirk == "basic":
             login = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
             return [] if f"Authorization: Basic {login}" in request else challenges
+        self.unanswered = nonce
         if not given:
             return challenges
         fields = dict(re.findall(r'(\w+)="?([^",]*)"?', given[1]))
@@ -260,6 +262,7 @@ class Client:
         if "qop" in fields:
             parts[2:2] = [fields["nc"], fields["cnonce"], fields["qop"]]
         right = hashed(":".join(parts)) == fields.get("response")
+        self.unanswered = "" if right else nonce
         return [] if right and self.quirk != "sha256" else challenges
 
     def describe(self, request, url):
