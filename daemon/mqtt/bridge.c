@@ -7,7 +7,6 @@
 #include "daemon/mqtt/broker.h"
 #include "daemon/mqtt/command.h"
 #include "daemon/mqtt/discovery.h"
-#include "daemon/mqtt/identity.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -625,13 +624,33 @@ static gboolean on_retry(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
+#define ID_LETTERS G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "_-"
+
+// The ID of this machine among those that share a broker: the host's name and four hexadecimal
+// digits of /etc/machine-id, "jetson-3f2a", because boards come with the same name;
+// $EDGED_MQTT_ID instead, if it is set. Of letters that a topic of discovery may have.
+static char *make_id(void)
+{
+    const char *given = g_getenv("EDGED_MQTT_ID");
+    g_autofree char *machine = NULL;
+    char *id;
+
+    if (given && *given)
+        id = g_strdup(given);
+    else if (g_file_get_contents("/etc/machine-id", &machine, NULL, NULL))
+        id = g_strdup_printf("%s-%.4s", g_get_host_name(), machine);
+    else
+        id = g_strdup(g_get_host_name());
+    return g_strcanon(id, ID_LETTERS, '_');
+}
+
 struct bridge *bridge_new(const struct client *client)
 {
     struct bridge *bridge = g_new0(struct bridge, 1);
     const struct event_stream_handler handler = {on_event, on_lost, bridge};
 
     bridge->client = client;
-    bridge->id = identity_make();
+    bridge->id = make_id();
     bridge->retry_ms = RETRY_MS;
     bridge->told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     bridge->so = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);

@@ -142,7 +142,7 @@ function clipsChanged(afterMs) {
   }, dueMs - nowMs);
 }
 
-// What the server tells
+// Messages of the server
 // ---------------------------------------------------------------------
 
 function takeStatus(status) {

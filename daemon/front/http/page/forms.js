@@ -5,7 +5,7 @@ import {changes, dig} from "./changes.js";
 import {make} from "./dom.js";
 import {state} from "./state.js";
 
-// What a change costs, as a word beside the field and as a sentence.
+// The cost of a change, as a word beside the field and as a sentence.
 const COSTS = {
   frame: ["live", "no frame is lost"], view: ["restarts the view", "viewers of this view connect again"],
   camera: ["reopens the camera", "the camera is opened anew"],

@@ -158,7 +158,7 @@ function feed() {
   live.show(large, small);
 }
 
-// What is shown
+// The chosen view and the wall
 // ---------------------------------------------------------------------
 
 // Shows a view: on its camera's tile, and large where there is no wall.

@@ -1,4 +1,4 @@
-// What the page shows of one view: its canvases and its numbers, whichever way its frames come.
+// The picture of a view on the page: its canvases and its numbers, whichever way its frames come.
 
 // Microseconds since the epoch by this machine's clock.
 export function nowUs() {

@@ -1,4 +1,4 @@
-// What was recorded of the chosen camera, played over its live picture from clip to clip; gaps in between are named.
+// Plays the recordings of the chosen camera over its live picture, from clip to clip, and names the gaps between them.
 
 import {clipAfter, clipAt, clipBefore, endMs, fileNameOf, getClip, pictureOf, startMs, videoOf} from "./clips.js";
 import {$, make} from "./dom.js";

@@ -182,7 +182,7 @@ function begin() {
   more();
 }
 
-// What came since the list was asked for, in front of it; what is no longer there goes.
+// Puts clips that came since the list was asked for in front of it, and removes those that are gone.
 async function renew() {
   const mine = asked, clips = await listClips({...query(), limit: PAGE});
   if (mine !== asked) {

@@ -19,7 +19,7 @@ let set = new Map();   // where each key of the camera is set, by its name: {fil
 
 const pathOf = shape => ["cameras", camera(), LISTS[shape.kind], shape.name];
 
-// What the file hides only an administrator shows.
+// Only an administrator may show a part that the file hides.
 const isLocked = (kind, name) => kind === "privacy" && state.session.role !== "admin" &&
   set.get(`cameras.${camera()}.privacy.${name}.polygon`)?.file != null;
 

@@ -35,7 +35,7 @@ export function leave() {
   showFull();
 }
 
-// What plays, or the live picture as a video of its own.
+// Shows the clip that plays, or the live picture, in a small window above all others.
 async function inPicture() {
   if (document.pictureInPictureElement) {
     await document.exitPictureInPicture();

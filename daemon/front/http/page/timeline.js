@@ -24,7 +24,7 @@ const STEPS = 2000;        // that edged makes at most
 const RENEW_MS = 10000;
 const REST_MS = 120;       // after a change of the span, before edged is asked
 
-// What is shown; `isLive`: it follows the clock, `timer`: edged is asked soon, `asked`: the span that it is asked for.
+// The span on the screen. `isLive`: it follows the clock; `timer`: a question to edged is due; `asked`: its span.
 const view = {fromMs: Date.now() - HOUR_MS, spanMs: HOUR_MS, isLive: true, timer: 0, asked: null};
 let loaded = null;         // the server's answer, with fromMs, toMs and atMs
 let asking = 0, isDrawn = true;
@@ -40,7 +40,7 @@ const toX = ms => NAME_PX + (ms - view.fromMs) / view.spanMs * width();
 const toMs = x => view.fromMs + (x - NAME_PX) / width() * view.spanMs;
 const lanePx = count => Math.max(7, Math.min(18, Math.floor(LANES_PX / Math.max(1, count)) - GAP_PX));
 
-// What is known
+// The server's answers
 // ---------------------------------------------------------------------
 
 // Asks for the span that is shown and half of it on each side.
@@ -161,7 +161,7 @@ function paintLane(pen, name, y, height) {
       bar(fromMs, untilMs, colour(run[0][0] === "2" ? "moving" : "footage"), y, height);
     }
   }
-  // What moved and is not recorded.
+  // Motion that is not recorded.
   for (const event of state.events) {
     const untilMs = event.endedMs ?? Date.now();
     if (event.camera === name && untilMs > view.fromMs && event.startedMs < view.fromMs + view.spanMs) {
