@@ -81,12 +81,16 @@ class Client:
         self.connection.request("POST", path, body, {"Content-Type": "application/soap+xml", **headers})
         return Reply(self.connection.getresponse())
 
-    def ask(self, service, operation, arguments="", path=None, header=None, **headers):
+    def question(self, service, operation, arguments="", path=None, header=None):
+        """The path and the body."""
         if header is None:
             header = token(self.user, self.password) if self.user else ""
-        body = (f'<s:Envelope xmlns:s="{SOAP}">{header}<s:Body><{operation} xmlns="{service}">'
-                f'{arguments}</{operation}></s:Body></s:Envelope>')
-        return self.post(path or f"/{self.folder}{PATHS[service]}", body, **headers)
+        return path or f"/{self.folder}{PATHS[service]}", (
+            f'<s:Envelope xmlns:s="{SOAP}">{header}<s:Body><{operation} xmlns="{service}">'
+            f'{arguments}</{operation}></s:Body></s:Envelope>')
+
+    def ask(self, service, operation, arguments="", path=None, header=None, **headers):
+        return self.post(*self.question(service, operation, arguments, path, header), **headers)
 
     def create(self, arguments=""):
         """A pull point: its path."""
@@ -101,8 +105,24 @@ class Client:
         assert reply.status == 200, reply.text
         return messages(reply)
 
+    def begin_pull(self, path):
+        """One that lasts a minute, which edged has read; finish() gives what it answers."""
+        self.connection.request("POST", *self.question(EVENTS, "PullMessages", "<Timeout>PT60S</Timeout>", path))
+        here, there = (name()[1] for name in (self.connection.sock.getsockname, self.connection.sock.getpeername))
+        daemon.wait_for(lambda: unread_bytes("t", f"sport = :{there} and dport = :{here}") == 0)
+
+    def finish(self):
+        return Reply(self.connection.getresponse())
+
     def close(self):
         self.connection.close()
+
+
+def unread_bytes(kind, sockets):
+    """What such sockets of this machine ("t": TCP, "u": UDP) have received and their programs have not read."""
+    shown = subprocess.run(["ss", f"-{kind}anH", sockets], check=True, capture_output=True, text=True,
+                           timeout=daemon.PATIENCE_S).stdout
+    return sum(int(line.split()[1]) for line in shown.splitlines())
 
 
 def messages(reply):

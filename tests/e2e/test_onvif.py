@@ -2,6 +2,7 @@
 that it tells, motion by pull points. Expectations are those of ONVIF's specifications and of the
 clients that ran against it; `make check-connect` judges every answer by ONVIF's own schemas."""
 
+import contextlib
 import fcntl
 import hashlib
 import http.client
@@ -9,7 +10,6 @@ import re
 import socket
 import subprocess
 import tempfile
-import threading
 import time
 import uuid
 from pathlib import Path
@@ -183,12 +183,13 @@ def test_a_token_is_taken_once_from_one_address_and_within_five_minutes(bed):
     assert ask_with(other, header).status == 401
     time.sleep(5.2)
     assert ask_with(client, header).status == 401
-    for ahead_s in (-290, 290):
+    for ahead_s in (-270, 270):
         assert ask_with(client, token("hass", one.password, ahead_s=ahead_s)).status == 200
-    for ahead_s, words in ((-400, "400 s behind"), (400, "400 s ahead"), (86400, "s ahead")):
+    for ahead_s, word in ((-400, "behind"), (400, "ahead"), (86400, "ahead")):
         reply = ask_with(client, token("hass", one.password, ahead_s=ahead_s))
-        assert reply.status == 401 and "the clocks differ" in reply.fault[-1] and words in re.sub(
-            "(399|401) s", "400 s", reply.fault[-1]), reply.text
+        assert reply.status == 401 and "the clocks differ" in reply.fault[-1], reply.text
+        # By as long as a busy machine takes to read it.
+        assert abs(int(re.search(rf"(\d+) s {word}", reply.fault[-1])[1]) - abs(ahead_s)) <= 30, reply.text
     # Only who has the password is told of the clock.
     assert "clocks" not in ask_with(client, token("hass", "guess", ahead_s=400)).fault[-1]
     for created in ("yesterday", ""):
@@ -198,10 +199,19 @@ def test_a_token_is_taken_once_from_one_address_and_within_five_minutes(bed):
 def test_wrong_passwords_are_throttled_as_everywhere(bed):
     one = bed()
     client = one.client()
-    statuses = [ask_with(client, token("hass", f"guess{i}")).status for i in range(7)]
-    assert statuses[:5] == [401] * 5 and statuses[-1] == 429, statuses
-    reply = ask_with(client, token("hass", one.password))
-    assert reply.status == 429 and int(reply.headers["Retry-After"]) >= 1
+
+    def guess():
+        return ask_with(client, token("hass", "guess")).status
+
+    def throttled():
+        """The right password as well, unless a busy machine takes the second after which one try comes back."""
+        daemon.wait_for(lambda: guess() == 429)
+        reply = ask_with(client, token("hass", one.password))
+        return reply.status == 429 and reply
+
+    assert [guess() for _ in range(5)] == [401] * 5
+    reply = daemon.wait_for(throttled)
+    assert int(reply.headers["Retry-After"]) >= 1
     time.sleep(int(reply.headers["Retry-After"]))
     assert ask_with(client, token("hass", one.password)).status == 200
     assert one.server.status()["logins"]["failed"] >= 5
@@ -422,14 +432,17 @@ def test_a_pull_point_begins_with_how_it_is_and_hears_of_changes(moving):
     point = client.create("<InitialTerminationTime>PT10M</InitialTerminationTime>")
     assert client.pull(point) == [("MotionAlarm", "front", False, "Initialized"),
                                   ("Motion", "front", False, "Initialized")]
-    threading.Timer(0.5, toggle, [moving.server]).start()
-    assert client.pull(point) == [("MotionAlarm", "front", True, "Changed"), ("Motion", "front", True, "Changed")]
+    client.begin_pull(point)
+    toggle(moving.server)
+    assert onvif_client.messages(client.finish()) == [("MotionAlarm", "front", True, "Changed"),
+                                                      ("Motion", "front", True, "Changed")]
     other = moving.client()
     assert other.pull(other.create(), limit=1) == [("MotionAlarm", "front", True, "Initialized")]
     toggle(moving.server)
     assert [moved for _, _, moved, _ in client.pull(point)] == [False, False]
     begin = time.monotonic()
-    assert client.pull(point, timeout="PT1S") == [] and 0.9 < time.monotonic() - begin < 4
+    # Neither 5 s, as without a wish, nor a minute, the most that there is.
+    assert client.pull(point, timeout="PT6S") == [] and 5.9 < time.monotonic() - begin < 50
     assert client.ask(EVENTS, "SetSynchronizationPoint", path=point).status == 200
     assert [kind for _, _, _, kind in client.pull(point)] == ["Initialized"] * 2
 
@@ -459,14 +472,9 @@ def test_a_pull_point_ends_when_it_is_told_and_belongs_to_its_user(moving):
     for operation, service in (("PullMessages", EVENTS), ("Unsubscribe", NOTIFICATION)):
         assert thief.ask(service, operation, path=point).fault[2] == "ResourceUnknown"
     assert client.pull(point)
-    waiting = threading.Thread(target=lambda: replies.append(
-        client.ask(EVENTS, "PullMessages", "<Timeout>PT30S</Timeout>", path=point)))
-    replies = []
-    waiting.start()
-    time.sleep(0.3)
+    client.begin_pull(point)
     assert moving.client().ask(NOTIFICATION, "Unsubscribe", path=point).status == 200
-    waiting.join(5)
-    assert replies[0].fault[2] == "ResourceUnknown"
+    assert client.finish().fault[2] == "ResourceUnknown"
     assert client.ask(EVENTS, "PullMessages", path=point).fault[2] == "ResourceUnknown"
 
 
@@ -476,14 +484,12 @@ def test_there_are_eight_pull_points_and_a_second_pull_ends_the_first(moving):
     full = client.ask(EVENTS, "CreatePullPointSubscription")
     assert full.status == 500 and "all of 8 pull points" in full.fault[-1]
     assert client.pull(points[0])
-    begin, replies = time.monotonic(), []
-    waiting = threading.Thread(target=lambda: replies.append(client.pull(points[0], timeout="PT30S")))
-    waiting.start()
-    time.sleep(0.3)
-    threading.Timer(0.5, toggle, [moving.server]).start()
-    assert len(other.pull(points[0])) == 2
-    waiting.join(5)
-    assert replies == [[]] and time.monotonic() - begin < 10
+    client.begin_pull(points[0])
+    begin = time.monotonic()
+    other.begin_pull(points[0])
+    assert onvif_client.messages(client.finish()) == [] and time.monotonic() - begin < 50
+    toggle(moving.server)
+    assert len(onvif_client.messages(other.finish())) == 2
     assert client.ask(NOTIFICATION, "Unsubscribe", path=points[1]).status == 200
     assert client.create()
 
@@ -541,14 +547,10 @@ def test_a_stop_answers_who_waits_and_the_next_edged_says_to_begin_anew(moving):
     client = moving.client()
     point = client.create()
     client.pull(point)
-    replies = []
-    waiting = threading.Thread(target=lambda: replies.append(client.pull(point, timeout="PT60S")))
-    waiting.start()
-    time.sleep(0.3)
+    client.begin_pull(point)
     begin = time.monotonic()
     moving.server.stop()
-    waiting.join(3)
-    assert replies == [[]] and time.monotonic() - begin < 3
+    assert onvif_client.messages(client.finish()) == [] and time.monotonic() - begin < 50
     moving.server.start()
     daemon.wait_for(lambda: socket.socket().connect_ex(("127.0.0.1", moving.port)) == 0)
     again = moving.client()
@@ -651,17 +653,17 @@ def test_answers_are_at_most_ten_a_second(looker, bed):
     bed(address="0.0.0.0", onvif={"discovery": True})
     assert looker.ask(probe())
     time.sleep(1.2)
+    begin = time.monotonic()
     for _ in range(100):
         looker.socket.sendto(probe().encode(), ("239.255.255.250", 3702))
+    daemon.wait_for(lambda: onvif_client.unread_bytes("u", "sport = :3702") == 0)
+    seconds = time.monotonic() - begin
     answers = 0
     looker.socket.settimeout(0.5)
-    begin = time.monotonic()
-    while time.monotonic() - begin < 0.6:
-        try:
+    with contextlib.suppress(TimeoutError):
+        while True:
             answers += looker.socket.recv(8192).startswith(b"<?xml")
-        except TimeoutError:
-            break
-    assert 10 <= answers <= 20, answers
+    assert 10 <= answers <= 10 + 10 * (seconds + 0.5), (answers, seconds)
 
 
 @pytest.mark.parametrize("onvif, address", [({"discovery": False}, "0.0.0.0"), ({"discovery": True}, "127.0.0.1"),
