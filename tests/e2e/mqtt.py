@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import threading
 
@@ -79,8 +80,13 @@ class Broker:
 
     def start(self):
         self.process = Process(["/usr/sbin/mosquitto", "-v", "-c", self.config])
-        self.process.wait(r"mosquitto version \S+ running|Opening ipv4 listen socket")
+        daemon.wait_for(self.takes_connections, explain=self.process.text)
         return self
+
+    def takes_connections(self):
+        assert self.process.process.poll() is None, self.process.text()
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
     def forget(self):
         for store in pathlib.Path(self.folder).glob("mosquitto.db*"):
