@@ -157,9 +157,12 @@ def test_the_session_paused_longest_of_the_greediest_address_makes_room(edged):
 
 
 def test_a_session_that_does_not_play_in_time_ends(edged):
-    url = limited(edged, play_within_s=1)
+    server = edged([daemon.camera(**SMALL)])
+    url = server.url("/front/edges")
+    rtsp.wait_served(url)
     with Connection(url) as viewer:
         session, receiver = playing(viewer, url, "udp")
+        server.reload(rtsp={"port": server.port, "limits": {"play_within_s": 1}})
         unused = rtsp_client.set_up(viewer, url, "udp")
         daemon.wait_for(lambda: unused.ask("GET_PARAMETER").status == 454)
         receiver.read_units(30)
