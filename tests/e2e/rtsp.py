@@ -79,11 +79,9 @@ def set_up(url, receive_buffer_bytes=4096, timeout_s=PATIENCE_S):
 
 
 def play_and_stall(url, **settings):
-    """A viewer over TCP that plays `url` and then reads nothing more. Returns its socket."""
+    """A viewer over TCP that plays `url` and, once that is answered, reads nothing more. Returns its socket."""
     connection, session = set_up(url, **settings)
-    connection.sendall(
-        f"PLAY {url} RTSP/1.0\r\nCSeq: 3\r\nSession: {session}\r\n\r\n".encode()
-    )
+    _request(connection, "PLAY", url, 3, f"Session: {session}")
     return connection
 
 

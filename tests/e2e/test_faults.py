@@ -16,6 +16,7 @@ import pattern
 import rtsp
 import slate
 from ports import free_port
+from recorded import Events
 
 SIZE = (640, 360)
 CAMERA = daemon.camera(width=SIZE[0], height=SIZE[1])
@@ -117,10 +118,12 @@ def test_a_lane_that_hangs_is_told_and_its_process_replaced(edged, watch):
     viewer = watch(server.url("/front/edges"), keep_every=1000)
     viewer.wait_numbers(pattern.FPS)
     pid = camera_pid(server)
-    with held.stopped(thread_of(pid, "lane")):
-        hanging = server.wait_camera("front", lambda c: c["state"] == "hanging")
-        assert "has not returned for" in hanging["error"]
-        server.wait_stderr("the camera process hangs: a driver or plugin has not returned for 5 s")
+    with Events(server) as events:
+        assert events.next("camera_state")["state"] == "live"
+        with held.stopped(thread_of(pid, "lane")):
+            hanging = events.next("camera_state")
+            server.wait_stderr("the camera process hangs: a driver or plugin has not returned for 5 s")
+    assert hanging["state"] == "hanging" and "has not returned for" in hanging["error"]
     wait_replaced(server, pid)
     viewer.wait_after(time.monotonic_ns(), pattern.FPS)
     assert viewer.watching and viewer.stop()
@@ -268,7 +271,6 @@ def test_stalled_viewers_are_hung_up_on_and_disturb_nobody(edged, watch):
     viewer.wait_numbers(pattern.FPS)
     before_mib = resident_mib(server.process.pid)
     stalled = [rtsp.play_and_stall(server.url("/front/edges")) for _ in range(4)]
-    daemon.wait_for(lambda: server.status()["viewers"] > 1)
     daemon.wait_for(lambda: server.status()["viewers"] == 1)
     assert resident_mib(server.process.pid) < before_mib + STALLED_MAX_MIB
     for connection in stalled:
