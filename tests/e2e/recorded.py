@@ -3,6 +3,7 @@
 The pattern moves all the time, so motion begins when the camera is armed and ends when it is not.
 """
 
+import contextlib
 import datetime
 import json
 import socket
@@ -75,7 +76,8 @@ class Events:
             event = json.loads(self.process.stdout.readline())
         if kind != "motion_":
             return event
-        offset_ns = time.time_ns() - time.monotonic_ns()
+        # The largest: it is too small where this thread is not run between the two clocks.
+        offset_ns = max(time.time_ns() - time.monotonic_ns() for _ in range(5))
         started = datetime.datetime.fromisoformat(event["started"].replace("Z", "+00:00"))
         event["started_ns"] = int(started.timestamp() * 1e6) * 1000 - offset_ns
         event["at_ns"] = event["time_ns"] - offset_ns
@@ -140,22 +142,23 @@ def picture_lengths(path):
 
 
 class FrameClock:
-    """Which frame of the pattern was captured when, from what a viewer saw: none arrives before
+    """Which frame of the pattern was captured when, from what a viewer has seen so far: none arrives before
     it was captured."""
 
     def __init__(self, viewer):
-        frames = [(n, t) for n, t in viewer.wait_numbers(60) if n is not None]
-        self.begin_ns = min(t - n * 1e9 / pattern.FPS for n, t in frames)
+        self.viewer = viewer
 
     def number_at(self, moment_ns):
-        return (moment_ns - self.begin_ns) * pattern.FPS / 1e9
+        frames = [(n, t) for n, t in self.viewer.wait_numbers(60) if n is not None]
+        begin_ns = min(t - n * 1e9 / pattern.FPS for n, t in frames)
+        return (moment_ns - begin_ns) * pattern.FPS / 1e9
 
 
 def recorder_of(server):
     """The process id of the recorder that an edged has started."""
     def look():
         for pid in daemon.process_children(server.process.pid):
-            with open(f"/proc/{pid}/comm", encoding="utf-8") as name:
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/comm", encoding="utf-8") as name:  # it may end
                 if name.read().strip() == "edged-recorder":
                     return pid
         return None

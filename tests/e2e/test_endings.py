@@ -94,7 +94,7 @@ def test_a_recorder_stops_cleanly_while_it_writes(tmp_path, how):
 
     player = threading.Thread(target=play)
     player.start()
-    daemon.wait_for(lambda: any(file.stat().st_size for file in front.files("*.part")))
+    front.wait(lambda: front.state["written_bytes"], "that it writes")
     if how:
         process.send_signal(how)
     else:
@@ -155,6 +155,7 @@ def test_a_crash_leaves_its_addresses_and_nothing_of_the_memory(edged, tmp_path,
                    settings={"storage": {"path": str(tmp_path / "clips"), "min_free": "1M"}})
     server.may_crash = True
     server.wait_camera("a", lambda c: c["state"] == "live")
+    daemon.wait_for(lambda: server.status()["recorder"]["state"] == "ready")  # it minds signals by then
     pids = {"edged": server.process.pid, "edged-camera": server.camera("a")["process"]["pid"]}
     recorder, = set(daemon.process_children(server.process.pid)) - set(pids.values())
     os.kill({**pids, "edged-recorder": recorder}[program], number)
