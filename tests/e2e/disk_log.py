@@ -18,7 +18,10 @@ class Operation:
 
 def read(path):
     """The operations of a log, in order."""
-    data = pathlib.Path(path).read_bytes()
+    return parse(pathlib.Path(path).read_bytes())
+
+
+def parse(data):
     found = []
     while data:
         line, data = data.split(b"\n", 1)
