@@ -256,6 +256,11 @@ class Viewer:
         paths = [(number, self.keep_dir / f"{i}.npy") for i, number in enumerate(self.numbers())]
         return [(number, np.load(path)) for number, path in paths if path.exists()]
 
+    def newest(self):
+        """(number, luma plane) of the last picture with a number, where all are kept."""
+        index, number = [(i, n) for i, n in enumerate(self.numbers()) if n is not None][-1]
+        return number, np.load(self.keep_dir / f"{index}.npy")
+
     def pictures(self):
         """Kept luma planes by frame number."""
         by_number = {number: picture for number, picture in self.kept() if number is not None}

@@ -132,21 +132,24 @@ def test_a_reload_writes_and_wipes_between_two_frames(edged, watch):
     def label(text, corner):
         return {"text": text, "corner": corner, "size": 3}
 
+    def corners(picture):
+        return [corner for corner, left in (("left", 0), ("right", SIZE[0] - width))
+                if picture[SIZE[1] - height :, left : left + DOT].max() < 35]
+
     server = edged([camera(None, "camera")])
     viewer = watch(server.url("/front/camera"), view="camera", size=SIZE, keep_every=1)
     viewer.wait_numbers(1)
     pid = server.camera()["process"]["pid"]
     width, height = box_size(1)
-    for now in (label("I", "bottom-left"), label("I", "bottom-right"), None):
+    for now, where in ((label("I", "bottom-left"), ["left"]), (label("I", "bottom-right"), ["right"]), (None, [])):
         server.reload([camera(now, "camera")])
-        viewer.wait_frames(len(viewer.frames) + 10)
+        daemon.wait_for(lambda: corners(viewer.newest()[1]) == where)
     server.assert_accounted(viewer)
     viewer.stop()
     assert server.camera()["process"]["pid"] == pid
     seen = []
     for number, picture in viewer.pictures().items():
-        where = [corner for corner, left in (("left", 0), ("right", SIZE[0] - width))
-                 if picture[SIZE[1] - height :, left : left + DOT].max() < 35]
+        where = corners(picture)
         assert len(where) <= 1
         if not where:
             expected = pattern.expected_luma("camera", number, *SIZE)

@@ -91,6 +91,10 @@ def test_the_gpu_sees_black_as_well(board, watch, memory):
 
 
 def test_a_reload_hides_and_shows_between_two_frames(edged, watch):
+    def dark(picture):
+        """Whether left and right are hidden."""
+        return tuple(bool(picture[pixels(part, 2)].max() <= CODED) for part in (LEFT, RIGHT))
+
     front = camera(views=("camera", "motion"))
     server = edged([front])
     viewer = watch(server.url("/front/camera"), view="camera", size=SIZE, keep_every=1)
@@ -98,17 +102,17 @@ def test_a_reload_hides_and_shows_between_two_frames(edged, watch):
     pid = server.camera()["process"]["pid"]
     for parts in ((LEFT,), (RIGHT,), (LEFT, RIGHT), ()):
         server.reload([camera(*parts, views=("camera", "motion"))])
-        viewer.wait_frames(len(viewer.frames) + 10)
+        daemon.wait_for(lambda: dark(viewer.newest()[1]) == (LEFT in parts, RIGHT in parts))
     server.assert_accounted(viewer)
     viewer.stop()
     assert server.camera()["process"]["pid"] == pid
-    seen = []  # whether left and right were hidden, each state once
+    seen = []  # each state once
     for number, picture in viewer.pictures().items():
-        dark = tuple(bool(picture[pixels(part, 2)].max() <= CODED) for part in (LEFT, RIGHT))
-        whole = tuple(part for part, is_dark in zip((LEFT, RIGHT), dark) if is_dark)
+        hides = dark(picture)
+        whole = tuple(part for part, is_dark in zip((LEFT, RIGHT), hides) if is_dark)
         assert pattern.psnr_db(picture, expected("camera", number, *whole)) >= PSNR_MIN_DB
-        if not seen or seen[-1] != dark:
-            seen.append(dark)
+        if not seen or seen[-1] != hides:
+            seen.append(hides)
     assert seen == [(False, False), (True, False), (False, True), (True, True), (False, False)]
 
 

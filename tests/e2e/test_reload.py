@@ -196,8 +196,8 @@ def test_a_reload_is_checked_with_the_addresses_that_stay(edged, tmp_path, text,
 
 
 def looks_db(viewer, gain):
-    """How well the newest picture kept fits edges of that gain."""
-    number, picture = list(viewer.pictures().items())[-1]
+    """How well the newest picture fits edges of that gain."""
+    number, picture = viewer.newest()
     luma = pattern.frame(number, *SMALL.values())[0]
     return pattern.psnr_db(picture, pattern.limited_range(pattern.sobel_magnitude(luma, gain)))
 
