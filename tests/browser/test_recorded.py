@@ -118,7 +118,7 @@ def test_clips_are_asked_for_once_somebody_has_logged_in(tmp_path, server, recor
     for name, text in (("user", "otto"), ("password", "pass\ue007")):
         driver.find_element("css selector", f"#login input[name={name}]").send_keys(text)
     browser.wait(driver, "edged.state.pictures.get('front/plain')?.drawnMs", explain="a picture")
-    daemon.wait_for(lambda: any(getattr(each, "count", 0) == 200 for each in recorder.asked), 5)
+    daemon.wait_for(lambda: any(getattr(each, "count", 0) == 200 for each in recorder.asked), browser.PATIENCE_S)
 
 
 def test_on_a_phone_the_head_the_player_and_a_cards_buttons_stand_in_one_row_each(page):

@@ -1,5 +1,6 @@
 """Runs the real edged on a configuration of its own and talks to it as a user would."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -342,7 +343,8 @@ class Daemon:
         """Ends what is left, however it came to that."""
         if self.process and self.process.poll() is None:
             for pid in process_children(self.process.pid):
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             self.process.kill()
             self.process.wait()
         if self.activator:

@@ -5,6 +5,7 @@ on it, with the sockets of a viewer over UDP. Sections of RFC 2326 stand in pare
 """
 
 import collections
+import contextlib
 import hashlib
 import re
 import select
@@ -19,6 +20,7 @@ from daemon import PATIENCE_S
 urllib.parse.uses_relative.append("rtsps")
 urllib.parse.uses_netloc.append("rtsps")
 
+SO_RCVBUFFORCE = 33
 METHODS = (
     "OPTIONS", "DESCRIBE", "SETUP", "PLAY", "PAUSE", "TEARDOWN", "GET_PARAMETER", "SET_PARAMETER",
 )
@@ -273,11 +275,18 @@ def wait_readable(sockets):
     return readable[0]
 
 
+def enlarge(receiver):
+    """Room for what comes while a busy machine keeps this client from its socket; as root beyond net.core.rmem_max."""
+    for option in (socket.SO_RCVBUF, SO_RCVBUFFORCE):
+        with contextlib.suppress(PermissionError):
+            receiver.setsockopt(socket.SOL_SOCKET, option, 16 << 20)
+
+
 def udp_pair():
     """Sockets on an even port and the odd one behind it (RFC 3550, section 11)."""
     while True:
         first, second = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
-        first.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        enlarge(first)
         first.bind(("127.0.0.1", 0))
         port = first.getsockname()[1]
         try:
@@ -294,7 +303,7 @@ def join_group(group, port):
     """A socket that gets what comes to a port of a multicast group on the loopback device."""
     receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     receiver.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+    enlarge(receiver)
     receiver.bind((group, port))
     membership = socket.inet_aton(group) + socket.inet_aton("127.0.0.1")
     receiver.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, membership)

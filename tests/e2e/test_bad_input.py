@@ -165,10 +165,10 @@ def test_too_few_descriptors_are_an_error_and_few_are_enough(tmp_path, edged):
         url = server.url("/front/edges")
         # More than there is room for: those that play nothing make room for one that asks.
         crowd = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(200)]
-        daemon.wait_for(lambda: describes(url), 60, server.stderr)
+        daemon.wait_for(lambda: describes(url), explain=server.stderr)
         for one in crowd:
             one.close()
-        daemon.wait_for(lambda: describes(url), 60, server.stderr)
+        daemon.wait_for(lambda: describes(url), explain=server.stderr)
         server.stop()
         assert "signal" not in server.stderr().replace("no signal", "")
 
@@ -295,7 +295,7 @@ def test_no_password_is_shown_anywhere(edged, tmp_path):
                'Authorization=(string)\\"Bearer hunter2\\"" ! decodebin'),
         daemon.camera("url", source="rtsp", url="rtsp://127.0.0.1:1/x?usr=a&psw=hunter2&0=hunter2"),
     ])
-    rude.settimeout(60)
+    rude.settimeout(daemon.PATIENCE_S)
     for _ in range(6):
         rude.accept()[0].close()
     rude.close()

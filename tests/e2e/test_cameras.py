@@ -3,7 +3,6 @@
 import os
 import pathlib
 import re
-import socket
 import subprocess
 import time
 
@@ -11,6 +10,7 @@ import pytest
 
 import daemon
 from fake_camera import FPS, FakeCamera
+from ports import free_port
 from test_live_config import patch
 from rtsp_camera import PASSWORD, SIZE, USER, is_live, starting, watching, write_credentials
 
@@ -135,8 +135,7 @@ def test_an_answer_that_edged_cannot_follow_is_said(edged, fake_camera, credenti
 
 
 def test_what_became_of_the_connection_is_said(edged):
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        closed = listener.getsockname()[1]
+    closed = free_port()
     names = {
         "refused": f"127.0.0.1:{closed}",
         "unknown": "camera.invalid",  # RFC 2606

@@ -1,6 +1,7 @@
 """RFC 2326 and RFC 4566, clause by clause, with a client that takes nothing else."""
 
 import base64
+import contextlib
 import os
 import pathlib
 import re
@@ -67,7 +68,10 @@ def test_names_of_transport_parameters_have_no_case(url, offer):
 
 def udp_addresses(pid):
     """The addresses that a process's UDP sockets are bound to, of IPv4, as the kernel writes them."""
-    sockets = {os.readlink(path) for path in pathlib.Path(f"/proc/{pid}/fd").iterdir()}
+    sockets = set()
+    for path in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # it has been closed meanwhile
+            sockets.add(os.readlink(path))
     rows = [line.split() for line in pathlib.Path("/proc/net/udp").read_text().splitlines()[1:]]
     return {row[1].split(":")[0] for row in rows if f"socket:[{row[9]}]" in sockets}
 
@@ -79,7 +83,7 @@ def test_udp_sockets_are_bound_where_the_server_listens(edged, address, bound):
     rtsp.wait_served(url)
     with Connection(url) as connection:
         rtsp_client.set_up(connection, url, "udp")
-        assert udp_addresses(server.process.pid) == {bound}
+        daemon.wait_for(lambda: udp_addresses(server.process.pid) == {bound})
 
 
 def test_sdp_says_all_that_a_player_needs(url):

@@ -11,6 +11,7 @@ import pytest
 import daemon
 import pattern
 import rtsp_camera
+from ports import free_port
 from rtsp_camera import is_live, starting, watching, write_credentials
 from test_flip import grab
 
@@ -63,9 +64,10 @@ def test_a_camera_with_a_password_streams(
 
 @pytest.mark.parametrize("transport", ["tcp", "udp"])
 def test_edged_watches_edged_and_comes_back_to_it(edged, watch, transport):
-    def serve(**extra):
-        served = [daemon.camera(width=640, height=360, views=["camera"])]
-        return edged(served, settings={"rtsp": extra} if extra else None)
+    port = free_port()
+
+    def serve():
+        return edged([daemon.camera(width=640, height=360, views=["camera"])], port=port)
 
     first = serve()
     server = edged([watching(first.url("/front/camera"), fps=pattern.FPS, transport=transport)])
@@ -81,7 +83,7 @@ def test_edged_watches_edged_and_comes_back_to_it(edged, watch, transport):
     # connection; now and then they wait for each other for ever, and the process is replaced.
     if transport == "tcp":
         assert lost["process"]["restarts"] == 0, server.stderr()
-    serve(port=first.port)
+    serve()
     server.wait_camera("front", is_live)
     viewer.wait_after(time.monotonic_ns(), pattern.FPS)
     viewer.stop()

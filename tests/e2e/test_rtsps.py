@@ -148,10 +148,8 @@ def test_another_port_is_taken_and_viewers_of_the_old_one_stay(serve, watch):
     server = serve()
     viewer = watch(secure(server))
     viewer.wait_numbers(1)
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
-        other.listen()
-        taken = other.getsockname()[1]
+    taken = free_port()
+    with socket.create_server(("127.0.0.1", taken)):
         server.reload(rtsp={"tls_port": taken, "port": server.port})
         assert f"rtsp.tls_port {taken}" in server.status()["configuration"]["problems"][0]
         assert rtsp.describe(secure(server))[0] == 200
