@@ -110,8 +110,8 @@ soak-vm: $(PROGRAMS) $(VM_PROGRAMS) ## in a machine: USB cameras plugged in agai
 # Needs the machine for itself. SOAK="-k NAME" gives one test all of the time.
 SECONDS ?= 600
 # Those of tests/unit/stopwatch.h, which hold to promised times here alone.
-CLOCK_TESTS := $(filter $(addprefix %/test_,camera control event_stream gpu gpu_memory gpu_tried \
-                 rtsp_server source_file source_gstreamer stream supervisor supervisor_gpu),$(UNIT_TESTS))
+CLOCK_TESTS := $(filter $(addprefix %/test_,camera control event_stream gpu gpu_encoder gpu_memory gpu_tried \
+                 recorder rtsp_server source_file source_gstreamer stream supervisor supervisor_gpu),$(UNIT_TESTS))
 soak: HUNG_S = 0
 soak: $(PROGRAMS) $(FAKES) $(FAKE_CUDA_PROGRAMS) $(CLOCK_TESTS) ## lost frames, gaps and promised times for SECONDS=600, by the clock
 	@$(if $(SOAK),,EDGED_BUILD='$(abspath $(BUILD))' EDGED_SOAK_SECONDS=$(SECONDS) scripts/run-unit $(CLOCK_TESTS))

@@ -102,7 +102,7 @@ static void record(const char *fragment, const char *path)
     GstMessage *message;
 
     gst_element_set_state(pipeline, GST_STATE_PLAYING);
-    message = gst_bus_timed_pop_filtered(bus, 10 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+    message = gst_bus_timed_pop_filtered(bus, PATIENCE_NS, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
     assert_non_null(message);
     assert_int_equal(GST_MESSAGE_TYPE(message), GST_MESSAGE_EOS);
     gst_message_unref(message);

@@ -2,6 +2,7 @@
 // lost.
 #include "tests/unit/caught_stderr.h"
 #include "tests/unit/daemon/no_surfaces.h"
+#include "tests/unit/stopwatch.h"
 #include "tests/unit/unit.h"
 
 #include "daemon/camera/compute.h"
@@ -186,7 +187,7 @@ static struct compute *make(enum config_backend backend, enum config_memory memo
 // Waits until the thread has come out of the driver.
 static void settle(struct compute *compute)
 {
-    assert_int_equal(compute_wait(compute, clock_now_ns() + 10 * NS_PER_S), 0);
+    assert_int_equal(compute_wait(compute, clock_now_ns() + PATIENCE_NS), 0);
 }
 
 static struct compute *start(enum config_backend backend, enum config_memory memory)

@@ -270,11 +270,14 @@ TEST(test_viewers_that_lost_pictures_are_given_a_key_frame_a_second, set_up_play
         g_main_context_iteration(NULL, FALSE);
     }
     assert_true(clock_now_ns() - begin_ns >= NS_PER_S);
-    // One for a new viewer does not wait for that.
+    // One for a new viewer does not wait for that: of the loop's many turns in that second few come
+    // when half of it is over, even where the machine stood still.
+    unsigned late_turns = 0;
     stream_want_key_frame(fixture->stream, DEMAND_REPAIR);
     begin_ns = clock_now_ns();
     while (fixture->key_frame_demands == asked + 1) {
-        assert_true(clock_now_ns() - begin_ns < NS_PER_S);
+        late_turns += clock_now_ns() - begin_ns > NS_PER_S / 2;
+        assert_true(late_turns < 100);
         stream_want_key_frame(fixture->stream, DEMAND_BEGIN);
         g_main_context_iteration(NULL, FALSE);
     }
