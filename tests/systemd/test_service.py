@@ -467,7 +467,8 @@ def test_the_way_by_the_fronts_proc_is_closed_to_its_user(service):
     for command in ("ls {}/root/", "ls {}/cwd/", "ls {}/fd/", "head -c 1 {}/environ", "head -c 1 {}/mem"):
         told = service.bed.run(f"{AS_EDGED} {command.format(f'/proc/{service.main_pid()}')}")
         assert told[0] != 0 and "Permission denied" in told[1], told
-    other = f"{AS_EDGED} sleep 600 & sleep 1; {AS_EDGED} ls /proc/$!/root/ /proc/$!/fd/; status=$?; kill $!; exit $status"
+    begun = "until grep -qx sleep /proc/$!/comm; do sleep 0.1; done"
+    other = f"{AS_EDGED} sleep 600 & {begun}; {AS_EDGED} ls /proc/$!/root/ /proc/$!/fd/; status=$?; kill $!; exit $status"
     assert service.bed.run(other)[0] == 0
 
 
