@@ -363,6 +363,12 @@ def dropped_in(status):
     return sum(x["dropped"] for x in (*status["cameras"], *status["mounts"]))
 
 
+def more(data):
+    """What was read of something that goes on: its end is no reason to read again and again."""
+    assert data, "the other end hung up"
+    return data
+
+
 def wait_for(look, timeout_s=PATIENCE_S, explain=lambda: ""):
     """Asks `look()` every 20 ms until it answers something true."""
     deadline = time.monotonic() + timeout_s

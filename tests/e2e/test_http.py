@@ -337,11 +337,11 @@ def ask_without_pause(server, ended, counts):
             connection.sendall(request)
             head = b""
             while b"\r\n\r\n" not in head:
-                head += connection.recv(1 << 16)
+                head += daemon.more(connection.recv(1 << 16))
             head, _, body = head.partition(b"\r\n\r\n")
             length = int(re.search(rb"(?i)content-length: *(\d+)", head)[1])
             while len(body) < length:
-                body += connection.recv(1 << 16)
+                body += daemon.more(connection.recv(1 << 16))
             counts.append(json.loads(body)["uptime_s"])
 
 

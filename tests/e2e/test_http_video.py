@@ -116,9 +116,7 @@ def read_fragments(video, count):
     """(time, duration) of each picture of live MP4, in seconds, once there are so many."""
     times, durations, data = [], [], b""
     while len(durations) < count:
-        more = video.response.read1(65536)
-        assert more, "the stream ended"
-        data += more
+        data += daemon.more(video.response.read1(65536))
         times = [int.from_bytes(found, "big") / 90000
                  for found in re.findall(rb"tfdt\x01\x00\x00\x00(.{8})", data, re.S)]
         durations = [int.from_bytes(found, "big") / 90000

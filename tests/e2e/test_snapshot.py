@@ -251,7 +251,7 @@ def test_twenty_who_ask_get_the_same_jpegs(snapped, query):
         assert response.status == 200
         text = b""
         while text.count(b"X-Timestamp") < 10:
-            text += response.read(4096)
+            text += daemon.more(response.read(4096))
         connection.close()
         return 10
 
@@ -327,11 +327,11 @@ def test_between_the_pictures_of_a_slow_stream_nothing_is_computed(snapped):
     connection.request("GET", "/stream.mjpg?fps=2&width=160")
     response, text = connection.getresponse(), b""
     while text.count(b"X-Timestamp") < 3:
-        text += response.read1(65536)
+        text += daemon.more(response.read1(65536))
     runs, = daemon.wait_for(counted)
     frames, made = server.camera()["frames"], server.mount()["snapshots"]
     while text.count(b"X-Timestamp") < 13:
-        text += response.read1(65536)
+        text += daemon.more(response.read1(65536))
     frames = server.camera()["frames"] - frames
     made = server.mount()["snapshots"] - made
     runs = counted()[0] - runs
@@ -354,7 +354,7 @@ def test_a_slow_reader_gets_the_newest_pictures(snapped):
     resumed = time.time()
     while not (stamps := [float(t) for t in re.findall(rb"X-Timestamp: ([\d.]+)", text)
                           if float(t) > resumed]):
-        text += response.read(65536)
+        text += daemon.more(response.read(65536))
     behind = [float(t) for t in re.findall(rb"X-Timestamp: ([\d.]+)", text) if float(t) <= resumed]
     print(f"{len(behind)} pictures from before, then one of {stamps[0] - stalled:.1f} s later")
     connection.close()
