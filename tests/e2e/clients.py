@@ -1,4 +1,4 @@
-"""Real RTSP clients that tell which frames of the pattern they see.
+"""Real clients of RTSP, and of HTTP by ffmpeg, that tell which frames of the pattern they see.
 
 Run as a program, this is one client in its own process: GStreamer or ffmpeg decodes, and one line
 a decoded frame goes to stdout, `frame NUMBER ARRIVAL_NS` (CLOCK_MONOTONIC; `-` for a picture
@@ -106,7 +106,8 @@ def run_gstreamer(url, transport, reporter):
 
 def run_ffmpeg(url, transport, width, height, reporter):
     transport = "udp_multicast" if transport == "multicast" else transport
-    command = ["ffmpeg", "-nostdin", "-loglevel", "error", "-rtsp_transport", transport]
+    command = ["ffmpeg", "-nostdin", "-loglevel", "error"]
+    command += ["-rtsp_transport", transport] if url.startswith("rtsp") else []
     # In RTP's ticks: in those of the frame rate two frames of a slow machine may have one time.
     command += ["-i", url, "-vsync", "passthrough", "-enc_time_base", "1/90000"]
     command += ["-f", "rawvideo", "-"]

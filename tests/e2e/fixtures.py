@@ -52,7 +52,8 @@ def watch(tmp_path):
     viewers = []
 
     def start(url, **settings):
-        rtsp.wait_served(url)
+        if url.startswith("rtsp"):
+            rtsp.wait_served(url)
         directory = tmp_path / f"viewer-{len(viewers)}" if settings.get("keep_every") else None
         viewers.append(clients.Viewer(url, keep_dir=directory, **settings))
         return viewers[-1]

@@ -321,6 +321,11 @@ const char *certificate_key_text(const struct certificate *certificate)
     return certificate->key_text.text;
 }
 
+int certificate_show(const struct certificate *certificate, gnutls_session_t session)
+{
+    return gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, certificate->credentials);
+}
+
 int certificate_begin_session(struct certificate *certificate, gnutls_session_t *ret_session)
 {
     gnutls_session_t session;
@@ -329,9 +334,7 @@ int certificate_begin_session(struct certificate *certificate, gnutls_session_t 
     if (failure < 0)
         return failure == GNUTLS_E_MEMORY_ERROR ? -ENOMEM : -EIO;
     failure = gnutls_priority_set(session, certificate->priority);
-    failure = failure < 0 ? failure
-                          : gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE,
-                                                   certificate->credentials);
+    failure = failure < 0 ? failure : certificate_show(certificate, session);
     if (failure < 0) {
         gnutls_deinit(session);
         return failure == GNUTLS_E_MEMORY_ERROR ? -ENOMEM : -EIO;

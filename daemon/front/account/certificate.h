@@ -54,6 +54,9 @@ const char *certificate_key_text(const struct certificate *certificate);
 // client for a certificate. The certificate must outlive it; gnutls_deinit() ends it. -ENOMEM,
 // -EIO.
 int certificate_begin_session(struct certificate *certificate, gnutls_session_t *ret_session);
+// Lets a server's session that another library has begun show this certificate, in place of any
+// other. Only before its handshake; the certificate must outlive it. Errors are GnuTLS's.
+int certificate_show(const struct certificate *certificate, gnutls_session_t session);
 
 // The self-signed certificate of a machine that was given none: ECDSA on P-256, for the machine's
 // names and addresses, valid for ten years, kept with its key in one file of mode 0600. Its path is

@@ -201,16 +201,17 @@ static int move(struct control *control, const char *address, int port, struct e
     return r;
 }
 
-static bool is_same_certificate(const struct certificate *a, const struct certificate *b)
+static void keep_certificate(struct control *control, struct certificate *certificate)
 {
-    return a == b || (a && b && certificate_is_equal(a, b));
+    struct certificate *before = control->certificate;
+
+    control->certificate = certificate ? certificate_ref(certificate) : NULL;
+    certificate_unref(before);
 }
 
 static void take(struct control *control, const char *address, int port, int fd,
                  struct certificate *certificate, struct http_routes *endpoint)
 {
-    struct certificate *before = control->certificate;
-
     if (fd != control->fd) {
         close_place(control);
         control->fd = fd;
@@ -220,8 +221,7 @@ static void take(struct control *control, const char *address, int port, int fd,
     }
     retire(control);
     control->remote = endpoint;
-    control->certificate = certificate ? certificate_ref(certificate) : NULL;
-    certificate_unref(before);
+    keep_certificate(control, certificate);
     set_url(control, address);
 }
 
@@ -254,7 +254,10 @@ int control_listen(struct control *control, const struct config *config,
         stop(control);
         return 0;
     }
-    if (stays && is_same_certificate(control->certificate, shown)) {
+    if (stays && !control->certificate == !shown) {
+        if (shown)
+            http_routes_show(control->remote, shown);
+        keep_certificate(control, shown);
         take_clients(control, &config->http.clients);
         return 0;
     }

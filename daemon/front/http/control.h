@@ -17,9 +17,9 @@ struct model;
 int control_new(const char *path, struct model *model, struct error *error,
                 struct control **ret_control);
 // Listens over TCP as the group http of `config` says, with `certificate` if it says http.tls. To
-// be called at first and after each change. Requests under way on the old socket, or with the old
-// certificate, have a second to end. After an error, one of listener_open() or http_server_new(),
-// everything is as it was.
+// be called at first and after each change. Requests under way on an old socket have a second to
+// end; of another certificate they notice nothing. After an error, one of listener_open() or
+// http_server_new(), everything is as it was.
 int control_listen(struct control *control, const struct config *config,
                    struct certificate *certificate, struct error *error);
 // "https://127.0.0.1:9854"; NULL: not over TCP. Borrowed, until it listens elsewhere.

@@ -30,7 +30,7 @@
 struct http_server {
     struct http_handler handler;
     const char *name;                // borrowed
-    struct certificate *certificate; // reference; NULL: plain
+    struct certificate *certificate; // reference, which the next session shows; NULL: plain
     struct MHD_Daemon *daemon;
     struct MHD_Daemon *plain; // of connections that lack TLS; NULL: the other is without it, too
     int listening;            // the socket that is listened on; -1: no more connections are taken
@@ -50,10 +50,11 @@ struct http_connection {
     struct sockaddr_storage address;
     socklen_t address_size;
     bool lacks_tls;
-    char *uri;         // of the request under way; owned
-    bool headers_seen; // of that request
-    GString *body;     // of that request, up to HTTP_BODY_MAX_BYTES; owned
-    size_t body_bytes; // that came
+    struct certificate *certificate; // reference, which its session shows; NULL: no session yet
+    char *uri;                       // of the request under way; owned
+    bool headers_seen;               // of that request
+    GString *body;                   // of that request, up to HTTP_BODY_MAX_BYTES; owned
+    size_t body_bytes;               // that came
     struct http_waiting waiting;
 };
 
@@ -75,6 +76,7 @@ static void free_connection(struct http_connection *connection)
     struct http_server *server = connection->server;
 
     http_room_remove(&server->room, &connection->client);
+    certificate_unref(connection->certificate);
     g_string_free(connection->body, TRUE);
     g_free(connection->uri);
     g_free(connection);
@@ -188,12 +190,16 @@ static int on_finished(gnutls_session_t session, unsigned type, unsigned when, u
     return 0;
 }
 
-// libmicrohttpd has no database of sessions, whose pointer is used here, and keeps the others.
-static void watch_handshake(struct http_connection *connection, struct MHD_Connection *with)
+// libmicrohttpd shows the certificate that it was started with, which has been replaced since by
+// http_server_show(). It has no database of sessions, whose pointer is used here, and keeps the
+// others.
+static void prepare_handshake(struct http_connection *connection, struct MHD_Connection *with)
 {
     gnutls_session_t session =
         MHD_get_connection_info(with, MHD_CONNECTION_INFO_GNUTLS_SESSION)->tls_session;
 
+    connection->certificate = certificate_ref(connection->server->certificate);
+    certificate_show(connection->certificate, session);
     gnutls_db_set_ptr(session, connection);
     gnutls_handshake_set_hook_function(session, GNUTLS_HANDSHAKE_FINISHED, GNUTLS_HOOK_POST,
                                        on_finished);
@@ -208,7 +214,7 @@ static void on_connection(void *context, struct MHD_Connection *with, void **soc
         struct http_connection *connection = TAKE(server->handed_over);
 
         if (connection->client.stage == HTTP_SHAKES)
-            watch_handshake(connection, with);
+            prepare_handshake(connection, with);
         *socket_context = connection;
     } else if (*socket_context) {
         free_connection(*socket_context);
@@ -555,6 +561,14 @@ int http_server_new(const struct http_server_settings *settings, struct error *e
 void http_server_limit(struct http_server *server, const struct http_limits *limits)
 {
     server->room.limits = *limits;
+}
+
+void http_server_show(struct http_server *server, struct certificate *certificate)
+{
+    struct certificate *before = server->certificate;
+
+    server->certificate = certificate_ref(certificate);
+    certificate_unref(before);
 }
 
 void http_server_wake(const struct http_server *server)

@@ -79,6 +79,9 @@ int http_server_new(const struct http_server_settings *settings, struct error *e
                     struct http_server **ret_server);
 // Sets the limits from now on. Connections and replies that there are stay.
 void http_server_limit(struct http_server *server, const struct http_limits *limits);
+// Shows another certificate from now on. Only of a server that has one. Connections that there are
+// go on with theirs.
+void http_server_show(struct http_server *server, struct certificate *certificate);
 // Lets the server run after something that no socket announces, such as MHD_resume_connection().
 void http_server_wake(const struct http_server *server);
 // Accepts no more connections and gives up the socket. Connections that there are go on.

@@ -450,6 +450,11 @@ void http_routes_limit(struct http_routes *routes, const struct http_limits *lim
     http_server_limit(routes->server, limits);
 }
 
+void http_routes_show(struct http_routes *routes, struct certificate *certificate)
+{
+    http_server_show(routes->server, certificate);
+}
+
 void http_routes_stop_listening(struct http_routes *routes)
 {
     http_server_stop_listening(routes->server);

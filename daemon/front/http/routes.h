@@ -25,6 +25,8 @@ int http_routes_new(const struct http_routes_base *base,
 void http_routes_recheck(struct http_routes *routes);
 // As http_server_limit().
 void http_routes_limit(struct http_routes *routes, const struct http_limits *limits);
+// Shows another certificate to clients that connect from now on. Only where there is one.
+void http_routes_show(struct http_routes *routes, struct certificate *certificate);
 // Accepts no more connections and gives up its socket.
 void http_routes_stop_listening(struct http_routes *routes);
 // Asks requests again that wait for something in the front.
