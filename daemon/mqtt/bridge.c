@@ -16,7 +16,7 @@
 #define RETRY_MAX_MS 4000u
 #define NEWS_NS (10 * NS_PER_S) // an event that is older is told as a state alone
 #define UNCONFIRMED_MAX 50u     // beyond it no pictures are sent
-#define RENEWAL_MS 100u         // in which changes are told as one
+#define RENEWAL_MS 100          // at least, between two times that edged is asked how it is
 
 struct bridge {
     const struct client *client; // borrowed
@@ -24,7 +24,8 @@ struct bridge {
     guint retry; // GLib source id; 0: the stream is connected
     unsigned retry_ms;
     bool is_lost_told;
-    guint renewal; // GLib source id: what is so is about to be asked for
+    guint renewal;      // GLib source id: what is so is about to be asked for
+    int64_t renewed_ns; // when it was asked for last
 
     char *id;                             // of this machine; owned
     char *topic;                          // "edged/ID"; owned; NULL: edged has not told yet
@@ -252,17 +253,29 @@ static void tell_camera_state(struct bridge *bridge, JsonObject *camera)
     tell_below(bridge, is_live ? "online" : "offline", "%s/available", name);
 }
 
+// Of a region that the camera's process has not told of yet: false.
+static bool is_moving(JsonObject *camera, const char *region)
+{
+    g_autoptr(GList) told = get_list(camera, "regions");
+    bool is = false;
+
+    for (const GList *link = told; link; link = link->next) {
+        JsonObject *each = json_node_get_object(link->data);
+
+        is |= strcmp(get_string(each, "name"), region) == 0 && get_boolean(each, "moving");
+    }
+    return is;
+}
+
 static void tell_camera(struct bridge *bridge, JsonObject *camera)
 {
     const struct edged_view edged = view_of(bridge);
     struct camera_told told = {bridge, get_string(camera, "name")};
-    g_autoptr(GList) regions = get_list(camera, "regions");
+    JsonObject *regions = get_object(settings_of(&edged, told.name), "regions");
+    g_autoptr(GList) names = regions ? json_object_get_members(regions) : NULL;
 
-    for (const GList *link = regions; link; link = link->next) {
-        JsonObject *region = json_node_get_object(link->data);
-
-        note_motion(bridge, told.name, get_string(region, "name"), get_boolean(region, "moving"));
-    }
+    for (const GList *link = names; link; link = link->next)
+        note_motion(bridge, told.name, link->data, is_moving(camera, link->data));
     tell_motion(bridge, told.name);
     settings_each(&edged, told.name, tell_setting, &told);
     tell_camera_state(bridge, camera);
@@ -312,11 +325,14 @@ static void tell_all(struct bridge *bridge)
 
 static gboolean on_renewal(gpointer data);
 
-// Asks edged once for what several changes in a row have made.
+// Asks edged at once for what a change has made, and later once for what others right behind it
+// have made.
 static void renew_soon(struct bridge *bridge)
 {
+    int64_t wait_ns = bridge->renewed_ns + RENEWAL_MS * NS_PER_MS - clock_now_ns();
+
     if (!bridge->renewal)
-        bridge->renewal = g_timeout_add(RENEWAL_MS, on_renewal, bridge);
+        bridge->renewal = g_timeout_add((guint)(MAX(wait_ns, 0) / NS_PER_MS), on_renewal, bridge);
 }
 
 // From the broker
@@ -586,6 +602,7 @@ static gboolean on_renewal(gpointer data)
     struct error error = {0};
 
     bridge->renewal = 0;
+    bridge->renewed_ns = clock_now_ns();
     if (refresh(bridge, &error) < 0) {
         event_stream_disconnect(&bridge->stream);
         try_later(bridge, error.text);

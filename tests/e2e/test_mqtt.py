@@ -191,6 +191,9 @@ def test_a_change_by_others_and_a_camera_that_comes_and_goes_are_told(moving, br
     listener.wait_for(available="online")
     ask(moving, "PATCH", "/v1/config", {"cameras": {"front": {"views": {"edges": {"gain": 3}}}}})
     listener.wait_for(front__views__edges__gain="3.0")
+    attic = {"polygon": [[0.1, 0.1], [0.9, 0.1], [0.9, 0.9]]}
+    ask(moving, "PATCH", "/v1/config", {"cameras": {"front": {"regions": {"attic": attic}}}})
+    listener.wait_for(front__attic__motion="OFF")  # although the camera process has not told of it
     os.kill(moving.camera()["process"]["pid"], signal.SIGUSR2)
     listener.wait_for(front__live="OFF", front__available="offline", front__state="no signal", problem="ON",
                       available="online")
