@@ -43,8 +43,8 @@ struct channel {
     struct channel_parts now;
     struct channel_parts next; // staged; without a view or an encoder the one that is there stays
     struct encoder_settings next_encoder; // of the encoder to be made
-    bool staged, encoder_wanted;
-    struct slated_encoder old_encoder; // to be ended
+    bool encoder_wanted;                  // by what is staged
+    struct slated_encoder old_encoder;    // to be ended
     struct mask_reader mask_reader;
     struct error told; // why no encoder works, as last taken
 
@@ -86,10 +86,11 @@ struct channel *channel_ref(struct channel *channel)
 void channel_unref(struct channel *channel)
 {
     if (channel && --channel->references == 0) {
-        channel_abort(channel);
-        channel_end_old_encoder(channel);
-        channel_close(channel);
-        channel_end_old_encoder(channel);
+        view_free(channel->next.view);
+        view_free(channel->now.view);
+        slated_encoder_end(&channel->next.encoder);
+        slated_encoder_end(&channel->now.encoder);
+        slated_encoder_end(&channel->old_encoder);
         free(channel);
     }
 }
@@ -354,8 +355,10 @@ static bool view_stays(const struct channel *channel, const struct config_view *
     const struct channel_parts *now = &channel->now;
     struct mask_stamp masks[3];
 
+    if (!now->view || now->settings == settings)
+        return now->view;
     mask_file_stamp_view(settings, masks);
-    return now->view && config_views_look_equal(now->settings, settings) &&
+    return config_views_look_equal(now->settings, settings) &&
            memcmp(masks, now->masks, sizeof masks) == 0;
 }
 
@@ -366,7 +369,6 @@ int channel_stage(struct channel *channel, const struct config_view *settings,
     int r = 0;
 
     *next = (struct channel_parts){.settings = settings, .setup = channel->now.setup};
-    channel->staged = true;
     if (!view_stays(channel, settings))
         r = make_view(channel, setup, next, error);
     if (!r) {
@@ -381,21 +383,14 @@ int channel_stage(struct channel *channel, const struct config_view *settings,
     return r;
 }
 
-bool channel_stage_repair(struct channel *channel, const struct channel_setup *setup)
+bool channel_has_lost_encoder(const struct channel *channel)
 {
-    const struct channel_parts *now = &channel->now;
-
-    if (!channel->lost || !now->view)
-        return false;
-    channel->next = (struct channel_parts){.settings = now->settings, .setup = now->setup};
-    channel->next_encoder = describe_encoder(channel, now->settings, now->view, setup);
-    channel->staged = channel->encoder_wanted = true;
-    return true;
+    return channel->lost && channel->now.view;
 }
 
 bool channel_wants_encoder(const struct channel *channel)
 {
-    return channel->staged && channel->encoder_wanted;
+    return channel->encoder_wanted;
 }
 
 int channel_stage_encoder(struct channel *channel, struct error *error)
@@ -416,8 +411,6 @@ void channel_commit(struct channel *channel)
     struct channel_parts *now = &channel->now, *next = &channel->next;
     const struct gpu *before = now->setup.gpu;
 
-    if (!channel->staged)
-        return;
     now->settings = next->settings;
     if (next->view) {
         view_free(now->view);
@@ -430,21 +423,18 @@ void channel_commit(struct channel *channel)
     if (channel->encoder_wanted) {
         retire_encoder(channel, now);
         now->encoder = next->encoder;
-        channel->lost = false;
+        channel->lost = channel->encoder_wanted = false;
         begin_encoder(channel);
     }
     *next = (struct channel_parts){0};
-    channel->staged = false;
 }
 
 void channel_abort(struct channel *channel)
 {
-    if (channel->staged) {
-        view_free(channel->next.view);
-        retire_encoder(channel, &channel->next);
-        channel->next = (struct channel_parts){0};
-        channel->staged = false;
-    }
+    view_free(channel->next.view);
+    retire_encoder(channel, &channel->next);
+    channel->next = (struct channel_parts){0};
+    channel->encoder_wanted = false;
 }
 
 void channel_close(struct channel *channel)

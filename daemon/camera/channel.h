@@ -59,22 +59,20 @@ int channel_prepare(struct channel *channel, const struct channel_setup *setup,
                     struct error *error);
 // Lane thread. Takes why no encoder works, each reason once; false: nothing is to be told.
 bool channel_take_refusal(struct channel *channel, struct error *ret_why);
-// Lane thread. Prepares other settings (stages them) while the old ones run: builds a view for
-// `setup` if they ask for another one. Errors as above. Staged settings are committed or aborted
-// before the next change is staged.
+// Lane thread. Prepares other settings, or the same once more, (stages them) while the old ones
+// run: builds a view for `setup` if they ask for another one. Errors as above. Staged settings are
+// committed or aborted before the next change is staged.
 int channel_stage(struct channel *channel, const struct config_view *settings,
                   const struct channel_setup *setup, struct error *error);
-// Lane thread. Stages the same settings with another encoder if the one that there was has failed:
-// it is made again, and after a second failure within a minute the next one that works. False: it
-// has not failed.
-bool channel_stage_repair(struct channel *channel, const struct channel_setup *setup);
+// Lane thread. Whether the encoder has failed: the next change, of the same settings if there are
+// no others, makes it again, and after a second failure within a minute the next one that works.
+bool channel_has_lost_encoder(const struct channel *channel);
 // Whether the staged settings need another encoder; if so, the second function makes it, in any
 // thread, for which the lane waits before it commits or aborts. Its first two units go to the front
 // as slate. -ENOSYS as above.
 bool channel_wants_encoder(const struct channel *channel);
 int channel_stage_encoder(struct channel *channel, struct error *error);
-// Lane thread. Puts the staged settings, if there are any, in force from the next frame on; or
-// drops them.
+// Lane thread. Puts the staged settings in force from the next frame on; or drops them.
 void channel_commit(struct channel *channel);
 void channel_abort(struct channel *channel); // fine where nothing is staged
 // Lane thread. The view was taken out of the configuration.

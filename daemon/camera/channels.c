@@ -311,18 +311,13 @@ int channels_begin_settings(struct channels *channels, struct settings *next,
     return 0;
 }
 
-void channels_begin_repair(struct channels *channels, const struct channel_setup *setup)
+bool channels_have_lost_encoder(const struct channels *channels)
 {
-    const struct settings *settings = channels->settings;
-    bool any = false;
-
-    for (size_t i = 0; i < settings->count; i++)
-        any |= channel_stage_repair(settings->channels[i], setup);
-    if (any) {
-        channels->next = settings_ref(channels->settings);
-        channels->next_result = 0;
-        begin_work(channels);
+    for (size_t i = 0; i < channels->settings->count; i++) {
+        if (channel_has_lost_encoder(channels->settings->channels[i]))
+            return true;
     }
+    return false;
 }
 
 static void commit(struct channels *channels, struct settings *next)
@@ -363,8 +358,6 @@ int channels_end_settings(struct channels *channels, struct error *error)
 void channels_finish(struct channels *channels)
 {
     wait_for_work(channels);
-    if (channels->next)
-        abort_all(channels->next);
     settings_unref(TAKE(channels->next));
     settings_unref(TAKE(channels->settings));
 }

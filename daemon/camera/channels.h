@@ -56,12 +56,12 @@ void channels_run_slate(struct channels *channels, int64_t seconds);
 // Whether no thread makes or ends encoders; if one does, it wakes the lane when it is done.
 bool channels_are_idle(struct channels *channels);
 // Begins to go over to `next`, while idle: builds its views and has its encoders made. With 0 it
-// takes over the reference; after an error nothing has changed.
+// takes over the reference; after an error nothing has changed. With the settings that are in force
+// encoders that have failed are made again; views whose encoder fails again stay without one.
 int channels_begin_settings(struct channels *channels, struct settings *next,
                             const struct channel_setup *setup, struct error *error);
-// The same with the settings that are in force, for views whose encoder has failed, if there are
-// any. Views whose encoder fails again stay without one.
-void channels_begin_repair(struct channels *channels, const struct channel_setup *setup);
+// Whether a view's encoder has failed.
+bool channels_have_lost_encoder(const struct channels *channels);
 // When that is done: puts `next` in force from the next frame on, or drops it and returns why. A
 // message about block sizes is logged once, however many views it concerns.
 int channels_end_settings(struct channels *channels, struct error *error);

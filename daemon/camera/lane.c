@@ -471,10 +471,10 @@ static bool begin_settings(struct lane *lane)
     pthread_mutex_lock(&lane->lock);
     struct settings *next = TAKE(lane->pending);
     pthread_mutex_unlock(&lane->lock);
-    if (!next) {
-        channels_begin_repair(&lane->channels, &setup);
-        return lane->channels.next && channels_are_idle(&lane->channels);
-    }
+    if (!next && channels_have_lost_encoder(&lane->channels))
+        next = settings_ref(lane->channels.settings);
+    if (!next)
+        return false;
     int r = channels_begin_settings(&lane->channels, next, &setup, &error);
     if (r == 0)
         return channels_are_idle(&lane->channels);
