@@ -4,7 +4,6 @@
 #include "daemon/common/log_limit.h"
 #include "daemon/front/supervise/camera_link.h"
 #include "daemon/front/supervise/camera_process.h"
-#include "daemon/front/supervise/encoder_hangs.h"
 #include "daemon/front/supervise/gpu_retry.h"
 
 #include <errno.h>
@@ -21,6 +20,8 @@
 #define FATAL_DELAY_MS 30000
 #define STOP_MS 1000
 #define UNKILLABLE_MS 5000
+// So long after an encoder hung, processes try it last.
+#define ENCODER_HANGS_NS (600 * NS_PER_S)
 
 enum supervisor_state {
     SUPERVISOR_STOPPED,  // no process, none wanted
@@ -40,6 +41,13 @@ enum supervisor_end {
     END_GPU_LOST,    // it said so
     END_SETTINGS,    // it was ended for other settings
     END_STOP,        // no further process is wanted
+};
+
+// The encoders in which processes of the camera hung.
+struct encoder_hangs {
+    uint64_t count;
+    uint32_t encoders; // a bit for each enum config_encoder that hung
+    int64_t last_ns;   // when one did last
 };
 
 struct supervisor {
@@ -70,6 +78,14 @@ struct supervisor {
     struct error gpu_error; // why it failed, until it is tried again
     guint gpu_timer;        // the next try; 0: none
 };
+
+// The encoders to try last now, a bit for each.
+static uint32_t encoders_passed_over(const struct supervisor *supervisor)
+{
+    const struct encoder_hangs *hangs = &supervisor->encoder_hangs;
+
+    return clock_now_ns() - hangs->last_ns < ENCODER_HANGS_NS ? hangs->encoders : 0;
+}
 
 static void set_timer(struct supervisor *supervisor, unsigned delay_ms, GSourceFunc function)
 {
@@ -129,8 +145,7 @@ static bool wants_gpu(const struct supervisor *supervisor)
 static int send_settings(struct supervisor *supervisor)
 {
     const struct link_configuration head = {.number = supervisor->number,
-                                            .passed_over =
-                                                encoder_hangs_recent(&supervisor->encoder_hangs),
+                                            .passed_over = encoders_passed_over(supervisor),
                                             .without_gpu = supervisor->gpu.use == GPU_WITHHELD};
     _cleanup_(cleanup_free) char *text = NULL;
 
@@ -355,7 +370,9 @@ static void take_hung_encoder(void *context, enum config_encoder encoder)
     struct supervisor *supervisor = context;
 
     supervisor->end = END_EXPLAINED;
-    encoder_hangs_note(&supervisor->encoder_hangs, encoder);
+    supervisor->encoder_hangs.count++;
+    supervisor->encoder_hangs.encoders |= 1u << encoder;
+    supervisor->encoder_hangs.last_ns = clock_now_ns();
     error_set(&supervisor->error, 0,
               "the encoder %s hung; views whose encoder is \"auto\" try it last for 10 minutes",
               config_encoder_name(encoder));
@@ -658,7 +675,7 @@ void supervisor_describe(const struct supervisor *supervisor, struct supervisor_
         .restarts = supervisor->restarts,
         .gpu_faults = supervisor->gpu_faults,
         .encoder_hangs = supervisor->encoder_hangs.count,
-        .encoders_passed_over = encoder_hangs_recent(&supervisor->encoder_hangs),
+        .encoders_passed_over = encoders_passed_over(supervisor),
         .frame_age_s =
             supervisor->telemetry.last_frame_ns
                 ? (double)(clock_now_ns() - supervisor->telemetry.last_frame_ns) / (double)NS_PER_S
