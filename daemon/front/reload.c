@@ -171,7 +171,7 @@ int reload_open(struct reload *reload, struct model *model, struct front_network
         return r;
     if (model->verdict.is_logged)
         log_problems(&problems, r < 0 ? LOG_ERR : LOG_WARNING);
-    reload_verdict_set(&model->verdict, r < 0, &problems);
+    model_set_verdict(model, r < 0, &problems);
     return r;
 }
 

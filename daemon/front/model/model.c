@@ -12,6 +12,34 @@
 // Reports of cameras and of the recorder
 // ---------------------------------------------------------------------
 
+void model_set_verdict(struct model *model, bool refused, struct config_problems *problems)
+{
+    struct reload_verdict *verdict = &model->verdict;
+
+    verdict->refused = refused;
+    verdict->at_ns = g_get_real_time() * NS_PER_US;
+    if (!refused)
+        verdict->applied_at_ns = verdict->at_ns;
+    config_problems_finish(&verdict->problems);
+    verdict->problems = *problems;
+    *problems = (struct config_problems){0};
+}
+
+// Adds that a camera goes on with its settings before, for this reason; once, however often it is
+// said.
+static void add_refusal(struct reload_verdict *verdict, const char *camera, const char *reason)
+{
+    g_autofree char *sentence =
+        g_strdup_printf("camera %s: %s, keeping its settings before", camera, reason);
+
+    for (size_t i = 0; i < verdict->problems.count; i++) {
+        if (strcmp(verdict->problems.list[i].sentence, sentence) == 0)
+            return;
+    }
+    config_problems_tell(&verdict->problems, true, NULL, "%s", sentence);
+    verdict->refused = true;
+}
+
 // Adds to the verdict which cameras could not have what a reload has changed: their processes learn
 // it only when they build it.
 static void note_refusals(struct model *model)
@@ -21,7 +49,7 @@ static void note_refusals(struct model *model)
         const char *refusal = supervisor_refusal(front_camera_supervisor(camera));
 
         if (*refusal)
-            reload_verdict_add_refusal(&model->verdict, front_camera_name(camera), refusal);
+            add_refusal(&model->verdict, front_camera_name(camera), refusal);
     }
 }
 
@@ -271,7 +299,7 @@ void model_init(struct model *model, struct config *config, struct live *live, c
     live_take(&model->live, live);
     live_keep(&model->live, events->changed, events->context);
     model->verdict.path = model->live.path;
-    reload_verdict_set(&model->verdict, false, &(struct config_problems){0});
+    model_set_verdict(model, false, &(struct config_problems){0});
     model->recorder = recorder_new(&recorder_events);
     model->tracks = tracks_new(model->recorder);
     recorder_configure(model->recorder, config);
@@ -318,5 +346,5 @@ void model_finish(struct model *model)
     free(model->program);
     config_free(model->config);
     live_finish(&model->live);
-    reload_verdict_finish(&model->verdict);
+    config_problems_finish(&model->verdict.problems);
 }

@@ -7,6 +7,8 @@
 // Main loop only.
 #pragma once
 
+#include "config/problems.h"
+#include "daemon/common/log_limit.h"
 #include "daemon/front/account/account.h"
 #include "daemon/front/account/certificate.h"
 #include "daemon/front/events/event_feed.h"
@@ -14,7 +16,6 @@
 #include "daemon/front/model/live.h"
 #include "daemon/front/model/tracks.h"
 #include "daemon/front/model/tuning.h"
-#include "daemon/front/model/verdict.h"
 
 // A second path of the first mount.
 #define MODEL_ALIAS_PATH "/edges"
@@ -33,6 +34,18 @@ struct model_places {
     const char *rtsp_url, *rtsps_url, *http_url; // as listened on; "" or NULL: not served
     const struct certificate *certificate;       // NULL: nothing is encrypted
     const char *certificate_error;               // why, though it should be; "" or NULL
+};
+
+// The outcome of the last load of the configuration, for status, the metrics and `edgectl reload`.
+// All 0 before the first load.
+struct reload_verdict {
+    const char *path;      // of the file, borrowed; NULL: built-in defaults
+    bool refused;          // the configuration before is still in use, or part of it
+    int64_t at_ns;         // of the last load, nanoseconds since 1970
+    int64_t applied_at_ns; // of the one that is in use
+    struct config_problems problems;
+    struct log_limit log_limit; // of the lines of reloads
+    bool is_logged;             // the log tells of this load
 };
 
 struct model {
@@ -61,6 +74,8 @@ struct model {
 void model_init(struct model *model, struct config *config, struct live *live, char *program,
                 struct account *account, const struct model_events *events);
 void model_finish(struct model *model);
+// Records a load that has just been done; takes over `problems`, which is {0} then.
+void model_set_verdict(struct model *model, bool refused, struct config_problems *problems);
 
 // Starts the camera processes that are not started yet. A failure is logged and tried again; it is
 // also returned if not one of them could be started.

@@ -26,7 +26,7 @@ static inline void refuse_reload(void *context)
 
     config_problems_tell(&problems, true, "e.conf:1", "a");
     config_problems_tell(&problems, true, "e.conf:2", "b");
-    reload_verdict_set(&model->verdict, true, &problems);
+    model_set_verdict(model, true, &problems);
 }
 
 static inline void ignore(void *context)
