@@ -2,8 +2,8 @@
 
 #include "config/diff.h"
 #include "daemon/camera/encoder_watch.h"
-#include "daemon/common/camera_files.h"
 #include "daemon/common/confine.h"
+#include "daemon/common/service_files.h"
 
 #include <errno.h>
 #include <stdio.h>

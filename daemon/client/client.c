@@ -1,8 +1,8 @@
 #include "daemon/client/client.h"
 
 #include "config/config.h"
-#include "daemon/common/control_path.h"
 #include "daemon/common/json.h"
+#include "daemon/common/service_files.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #define USER "edged"
 #define DEVICE_GROUP "video" // SupplementaryGroups= of edged-camera@.service
@@ -141,6 +143,31 @@ void service_files_tell(const struct config *config,
         look_at_camera(&teller, i, &config->cameras[i]);
 }
 
+struct path_list {
+    const char **paths;
+    size_t count;
+};
+
+static void add_path(struct path_list *list, const char *path)
+{
+    if (path && *path && list->count < CAMERA_FILES_MAX)
+        list->paths[list->count++] = path;
+}
+
+size_t camera_files_list(const struct config_camera *camera,
+                         const char *ret_paths[CAMERA_FILES_MAX])
+{
+    struct path_list list = {ret_paths, 0};
+
+    add_path(&list, camera->credentials);
+    add_path(&list, camera->path);
+    for (size_t i = 0; i < camera->view_count; i++)
+        add_path(&list, camera->views[i].mask);
+    for (size_t i = 0; i < camera->region_count; i++)
+        add_path(&list, camera->regions[i].mask);
+    return list.count;
+}
+
 int state_path(const char *name, char **ret_path)
 {
     const char *service = getenv("STATE_DIRECTORY"), *state = getenv("XDG_STATE_HOME");
@@ -159,5 +186,42 @@ int state_path(const char *name, char **ret_path)
     if (length < 0)
         return -ENOMEM;
     *ret_path = path;
+    return 0;
+}
+
+int control_path_check(const char *path, struct error *error)
+{
+    size_t most = sizeof((struct sockaddr_un *)NULL)->sun_path - 1;
+
+    if (strlen(path) > most) {
+        return error_set(error, -EINVAL,
+                         "control.socket: %s is %zu bytes long, a unix socket takes at most %zu",
+                         path, strlen(path), most);
+    }
+    return 0;
+}
+
+int control_path_find(const char *configured, struct error *error, char **ret_path)
+{
+    const char *service = getenv("RUNTIME_DIRECTORY"), *user = getenv("XDG_RUNTIME_DIR");
+    _cleanup_(cleanup_free) char *path = NULL;
+    int result, length;
+
+    if (configured[0])
+        length = asprintf(&path, "%s", configured);
+    else if (service && service[0]) // the first of a list separated by colons
+        length = asprintf(&path, "%.*s/control.sock", (int)strcspn(service, ":"), service);
+    else if (getuid() != 0 && user && user[0])
+        length = asprintf(&path, "%s/edged/control.sock", user);
+    else
+        length = asprintf(&path, "/run/edged/control.sock");
+    if (length < 0) {
+        path = NULL;
+        return error_set(error, -ENOMEM, "out of memory");
+    }
+    result = control_path_check(path, error);
+    if (result < 0)
+        return result;
+    *ret_path = TAKE(path);
     return 0;
 }

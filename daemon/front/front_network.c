@@ -1,7 +1,7 @@
 #include "daemon/front/front_network.h"
 
-#include "daemon/common/control_path.h"
 #include "daemon/common/log.h"
+#include "daemon/common/service_files.h"
 #include "daemon/front/http/control_socket.h"
 #include "daemon/front/model/slow_write.h"
 #include "daemon/front/socket/listener.h"

@@ -1,6 +1,6 @@
 #include "daemon/front/http/control_socket.h"
 
-#include "daemon/common/control_path.h"
+#include "daemon/common/service_files.h"
 
 #include <errno.h>
 #include <glib.h>

@@ -1,7 +1,5 @@
 #include "daemon/front/supervise/own_files.h"
 
-#include "daemon/common/service_files.h"
-
 #include <fcntl.h>
 #include <glib.h>
 #include <stdlib.h>

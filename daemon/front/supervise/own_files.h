@@ -3,8 +3,7 @@
 // one, which a running process cannot see.
 #pragma once
 
-#include "config/config.h"
-#include "daemon/common/camera_files.h"
+#include "daemon/common/service_files.h"
 
 #include <sys/types.h>
 

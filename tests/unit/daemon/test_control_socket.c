@@ -1,7 +1,7 @@
 // The socket file under the control server: where it is, its mode, and what may stand in its way.
 #include "tests/unit/unit.h"
 
-#include "daemon/common/control_path.h"
+#include "daemon/common/service_files.h"
 #include "daemon/front/http/control_socket.h"
 
 #include <errno.h>
