@@ -282,7 +282,7 @@ static void take_library(struct archive *archive, struct disk_job *job)
     archive->retention.free_bytes = job->free_bytes;
     archive->retention.total_bytes = job->total_bytes;
     if (!archive_is_open(archive))
-        archive->retention.found_ns = library_newest(&job->library);
+        archive->retention.found_ns = retention_newest(&job->library);
     job->library.next_id = MAX(job->library.next_id, library->next_id);
     note_index(archive, job->library.index_result);
     library_carry_over(&job->library, library);

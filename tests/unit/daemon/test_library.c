@@ -1,5 +1,5 @@
 // Which clips go when there are too many, in memory alone; and a week of them.
-#include "daemon/recorder/library.h"
+#include "daemon/recorder/retention.h"
 #include "tests/unit/unit.h"
 
 #include "config/base.h"
@@ -8,7 +8,7 @@
 #define DAY_NS (86400 * NS_PER_S)
 #define START_NS (INT64_C(1800000000) * NS_PER_S)
 
-static const struct library_facts roomy = {
+static const struct retention_facts roomy = {
     .free_bytes = 100 * GB, .wall_ns = START_NS, .found_ns = INT64_MAX};
 
 // Clips of 1 GB and an hour, described by a letter each: an `a`lways, a `t`riggered and a `m`arked
@@ -44,14 +44,14 @@ static void fill(struct library *library, const char *kinds)
 
 // The ids that go, one digit each, and what is missing then.
 static uint64_t check_chosen(const char *kinds, const struct record_storage *limits,
-                             const struct library_facts *facts, const char *expected)
+                             const struct retention_facts *facts, const char *expected)
 {
     struct library library;
     uint64_t missing;
     char ids[16] = "";
 
     fill(&library, kinds);
-    GPtrArray *chosen = library_choose(&library, limits, facts, &missing);
+    GPtrArray *chosen = retention_choose_by(&library, limits, facts, &missing);
     for (guint i = 0; i < chosen->len; i++)
         ids[i] = (char)('0' + ((const struct recording *)chosen->pdata[i])->id);
     assert_string_equal(ids, expected);
@@ -82,8 +82,8 @@ TEST(test_always_goes_before_events_and_what_is_kept_or_open_never)
 TEST(test_free_space_is_kept_and_what_cannot_be_freed_is_told)
 {
     const struct record_storage limits = {.min_free_bytes = 5 * GB};
-    const struct library_facts tight = {.free_bytes = 3 * GB};
-    const struct library_facts full = {.free_bytes = LIBRARY_FREE_MIN - 1};
+    const struct retention_facts tight = {.free_bytes = 3 * GB};
+    const struct retention_facts full = {.free_bytes = RETENTION_FREE_MIN - 1};
 
     assert_int_equal(check_chosen("eaea", &limits, &roomy, ""), 0);
     assert_int_equal(check_chosen("eaea", &limits, &tight, "24"), 0);
@@ -93,8 +93,8 @@ TEST(test_free_space_is_kept_and_what_cannot_be_freed_is_told)
     assert_int_equal(check_chosen("ee", &(struct record_storage){.min_free_bytes = 1}, &full, "1"),
                      0);
     // Without a floor it is a tenth of the file system, and at least 1 GB.
-    const struct library_facts tenth = {.free_bytes = 3 * GB, .total_bytes = 50 * GB};
-    const struct library_facts small = {.free_bytes = GB / 2, .total_bytes = 2 * GB};
+    const struct retention_facts tenth = {.free_bytes = 3 * GB, .total_bytes = 50 * GB};
+    const struct retention_facts small = {.free_bytes = GB / 2, .total_bytes = 2 * GB};
     assert_int_equal(check_chosen("eee", &(struct record_storage){0}, &tenth, "12"), 0);
     assert_int_equal(check_chosen("", &(struct record_storage){0}, &small, ""), GB / 2);
 }
@@ -102,7 +102,7 @@ TEST(test_free_space_is_kept_and_what_cannot_be_freed_is_told)
 TEST(test_old_clips_go_unless_the_clock_cannot_be_trusted)
 {
     const struct record_storage limits = {.max_age_ns = 5 * 3600 * NS_PER_S / 2};
-    struct library_facts facts = roomy;
+    struct retention_facts facts = roomy;
 
     check_chosen("eaeae", &limits, &facts, "21");
     facts.wall_ns = 0;
@@ -117,7 +117,7 @@ TEST(test_old_clips_go_unless_the_clock_cannot_be_trusted)
 TEST(test_a_start_that_finds_all_clips_too_old_doubts_the_clock)
 {
     const struct record_storage limits = {.max_age_ns = 5 * 3600 * NS_PER_S / 2};
-    struct library_facts facts = roomy;
+    struct retention_facts facts = roomy;
 
     // A machine that was off for an hour has one clip that is too old, and two others.
     facts.found_ns = START_NS - 3600 * NS_PER_S;
@@ -142,21 +142,21 @@ TEST(test_a_clip_of_a_machine_that_did_not_know_the_time_is_as_old_as_those_arou
 
 TEST(test_a_clock_that_jumps_while_it_is_synchronized_is_not_trusted_for_a_day)
 {
-    struct library_clock clock = {0};
+    struct retention_clock clock = {0};
     int64_t now_ns = NS_PER_S;
 
-    library_clock_look(&clock, now_ns, 0, false);
-    assert_false(library_clock_is_good(&clock, now_ns));
+    retention_clock_look(&clock, now_ns, 0, false);
+    assert_false(retention_clock_is_good(&clock, now_ns));
     // The first time from outside.
-    library_clock_look(&clock, now_ns += NS_PER_S, START_NS, true);
-    assert_true(library_clock_is_good(&clock, now_ns));
+    retention_clock_look(&clock, now_ns += NS_PER_S, START_NS, true);
+    assert_true(retention_clock_is_good(&clock, now_ns));
     // It is slewed.
-    library_clock_look(&clock, now_ns += NS_PER_S, START_NS + 3 * NS_PER_S, true);
-    assert_true(library_clock_is_good(&clock, now_ns));
+    retention_clock_look(&clock, now_ns += NS_PER_S, START_NS + 3 * NS_PER_S, true);
+    assert_true(retention_clock_is_good(&clock, now_ns));
     for (int years = -20; years <= 20; years += 40) {
-        library_clock_look(&clock, now_ns += NS_PER_S, START_NS + years * 365 * DAY_NS, true);
-        assert_false(library_clock_is_good(&clock, now_ns + DAY_NS));
-        assert_true(library_clock_is_good(&clock, now_ns + DAY_NS + NS_PER_S));
+        retention_clock_look(&clock, now_ns += NS_PER_S, START_NS + years * 365 * DAY_NS, true);
+        assert_false(retention_clock_is_good(&clock, now_ns + DAY_NS));
+        assert_true(retention_clock_is_good(&clock, now_ns + DAY_NS + NS_PER_S));
     }
 }
 
@@ -227,7 +227,7 @@ TEST(test_a_week_stays_within_its_limit)
         kept_bytes += keep ? recording.bytes : 0;
         largest = MAX(largest, recording.bytes);
         assert_true(bytes <= limits.max_bytes + largest);
-        GPtrArray *chosen = library_choose(&library, &limits, &roomy, &missing);
+        GPtrArray *chosen = retention_choose_by(&library, &limits, &roomy, &missing);
         for (guint i = 0; i < chosen->len; i++) {
             const struct recording *gone = chosen->pdata[i];
 
