@@ -264,3 +264,62 @@ bool check_expect(struct check *check, const struct check_case *what, struct fra
     view_free(view);
     return r == 0 && computes;
 }
+
+bool check_pictures_init(struct check *check, const char *format, uint32_t width, uint32_t height,
+                         size_t placement, const struct frame_allocator *allocator,
+                         struct picture ret_pictures[2])
+{
+    bool made =
+        picture_init(&ret_pictures[0], format, width, height, 0, frame_allocator_host()) == 0 &&
+        picture_init(&ret_pictures[1], format, width, height, placement, allocator) == 0;
+
+    if (!made)
+        check_failed(check, "a picture", &(struct error){.text = "no memory"});
+    return made;
+}
+
+// Squares that come and go.
+static void change(struct frame *frame, unsigned number)
+{
+    const struct frame_layout *layout = &frame->layout;
+
+    for (unsigned plane = 0; plane < layout->format->plane_count; plane++) {
+        for (uint32_t y = 0; y < layout->planes[plane].rows; y++) {
+            uint8_t *row = frame_plane(frame, plane) + y * layout->planes[plane].stride;
+
+            for (uint32_t x = 0; x < layout->planes[plane].width_bytes; x++) {
+                uint32_t square = x / 23 * 31 + y / 19 * 17;
+
+                row[x] = (uint8_t)(row[x] + ((square + number) % 3 == 0 ? 26 + square % 50 : 0) +
+                                   ((x * 7 + y * 13 + number) % 41 == 0 ? 120 : 0));
+            }
+        }
+    }
+}
+
+void check_frame_by_frame(struct check *check, const struct check_case *what,
+                          struct picture pictures[2], struct view *reference, struct view *view,
+                          unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct frame *output = NULL, *expected = NULL;
+        struct error error = {0};
+        char detail[32];
+
+        change(pictures[0].frame, i);
+        picture_copy(pictures[1].frame, pictures[0].frame);
+        if (i == 2) {
+            view_forget(reference);
+            view_forget(view);
+        }
+        snprintf(detail, sizeof detail, "frame %u", i);
+        if (view_run(reference, pictures[0].frame, &error, &expected) < 0 ||
+            view_run(view, pictures[1].frame, &error, &output) < 0) {
+            check_failed(check, "a view, frame by frame", &error);
+        } else {
+            check_frames(check, output, expected, what, &pictures[0].frame->layout, detail);
+        }
+        frame_unref(output);
+        frame_unref(expected);
+    }
+}

@@ -58,6 +58,17 @@ void check_count(struct check *check, bool same, const struct check_case *what,
 void check_frames(struct check *check, const struct frame *output, const struct frame *expected,
                   const struct check_case *what, const struct frame_layout *input,
                   const char *detail);
+// Pictures of the same layout, undrawn: one in host memory for the CPU, and one at `placement` in
+// memory of `allocator`. The caller ends both, also after a failure, which is counted (false).
+bool check_pictures_init(struct check *check, const char *format, uint32_t width, uint32_t height,
+                         size_t placement, const struct frame_allocator *allocator,
+                         struct picture ret_pictures[2]);
+// Runs `count` frames through the CPU's view and the GPU's, and compares what they make. The frames
+// are the pictures, in which squares come and go; the third comes after a pause in which nobody
+// watched.
+void check_frame_by_frame(struct check *check, const struct check_case *what,
+                          struct picture pictures[2], struct view *reference, struct view *view,
+                          unsigned count);
 // After gpu_set_blocks() and making or running a view: -EINVAL with the first complaint that says
 // more than that a block keeps the GPU idle.
 int check_blocks_taken(const struct check *check, struct error *error);

@@ -71,11 +71,8 @@ static void check_one(struct check *check, const struct work *work, const uint32
     const struct frame_allocator *mapped = check_allocator(check, turn);
     struct picture pictures[2] = {0};
 
-    if (picture_init(&pictures[0], work->format, size[0], size[1], 0, frame_allocator_host()) < 0 ||
-        picture_init(&pictures[1], work->format, size[0], size[1], turn % PICTURE_PLACEMENTS,
-                     mapped) < 0) {
-        check_failed(check, "a picture", &(struct error){.text = "no memory"});
-    } else {
+    if (check_pictures_init(check, work->format, size[0], size[1], turn % PICTURE_PLACEMENTS,
+                            mapped, pictures)) {
         struct frame *expected, *output;
 
         picture_draw(pictures[0].frame, (uint32_t)turn);

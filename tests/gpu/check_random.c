@@ -9,7 +9,7 @@
 #define SETS 200
 #define SIDE_MAX 700
 #define LISTS 600
-#define FRAMES 3 // the last after a pause in which nobody watched
+#define FRAMES 3
 
 static uint64_t state;
 
@@ -113,38 +113,6 @@ static struct drawn draw_set(bool custom)
     return set;
 }
 
-// Some of each frame is the first's.
-static void draw_frame(struct frame *frame, const struct drawn *set, unsigned number)
-{
-    picture_draw(frame, set->seed);
-    for (size_t i = 0; number > 0 && i < frame->layout.size; i++)
-        frame->data[i] = (uint8_t)(frame->data[i] + (i / 57 % 3 == number % 2 ? i / 57 % 64 : 0));
-}
-
-static void compare(struct check *check, const struct drawn *set, struct picture *pictures,
-                    struct view *view, struct view *reference)
-{
-    for (unsigned i = 0; i < FRAMES; i++) {
-        struct frame *output = NULL, *expected = NULL;
-        struct error error = {0};
-
-        draw_frame(pictures[0].frame, set, i);
-        picture_copy(pictures[1].frame, pictures[0].frame);
-        if (i == FRAMES - 1) {
-            view_forget(reference);
-            view_forget(view);
-        }
-        if (view_run(reference, pictures[0].frame, &error, &expected) < 0 ||
-            view_run(view, pictures[1].frame, &error, &output) < 0) {
-            check_failed(check, "a random view", &error);
-        } else {
-            check_frames(check, output, expected, &set->what, &pictures[0].frame->layout, "random");
-        }
-        frame_unref(output);
-        frame_unref(expected);
-    }
-}
-
 static void check_set(struct check *check, const struct drawn *set)
 {
     const struct frame_allocator *allocator = check_allocator(check, set->memory);
@@ -155,23 +123,21 @@ static void check_set(struct check *check, const struct drawn *set)
     struct view *view = NULL, *reference = NULL;
     struct picture pictures[2] = {0};
     struct error error = {0};
-    int r =
-        picture_init(&pictures[0], set->format, set->width, set->height, 0, frame_allocator_host());
+    bool made = check_pictures_init(check, set->format, set->width, set->height, set->placement,
+                                    allocator, pictures);
 
-    r = r < 0 ? r
-              : picture_init(&pictures[1], set->format, set->width, set->height, set->placement,
-                             allocator);
-    setup.input = r < 0 ? NULL : &pictures[0].frame->layout;
+    setup.input = made ? &pictures[0].frame->layout : NULL;
     // A picture that the CPU cannot make (YUV to RGB) is no view at all.
-    if (r == 0 && view_new(&setup, &error, &reference) == 0) {
+    if (made && view_new(&setup, &error, &reference) == 0) {
+        picture_draw(pictures[0].frame, set->seed);
         setup.input = &pictures[1].frame->layout;
         setup.allocator = allocator;
         setup.gpu = check->gpu;
         gpu_set_blocks(check->gpu, set->blocks);
-        r = view_new(&setup, &error, &view);
+        int r = view_new(&setup, &error, &view);
         r = r < 0 ? r : check_blocks_taken(check, &error);
         if (r == 0 && (view_passes_through(view) || view_is_on_gpu(view)))
-            compare(check, set, pictures, view, reference);
+            check_frame_by_frame(check, &set->what, pictures, reference, view, FRAMES);
         else if (r < 0 || set->what.settings.view != CONFIG_VIEW_CUSTOM)
             check_count(check, false, &set->what, &pictures[0].frame->layout, "not on the GPU");
     }

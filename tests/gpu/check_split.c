@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define FRAMES 3 // the last after a pause in which nobody watched
+#define FRAMES 3
 
 static const char *const kinds[] = {"camera", "gray",   "edges",   "binary",
                                     "canny",  "motion", "overlay", "direction"};
@@ -37,32 +37,6 @@ static struct view *make_view(struct check *check, const struct check_case *what
     return view;
 }
 
-static void compare(struct check *check, const struct split_case *c, struct picture *pictures,
-                    struct view *view, struct view *reference)
-{
-    check_count(check, strncmp(view_backend(view), "CUDA", 4) == 0, &c->what,
-                &pictures[0].frame->layout, "not on the GPU");
-    for (uint32_t i = 0; i < FRAMES; i++) {
-        struct frame *output = NULL, *expected = NULL;
-        struct error error = {0};
-
-        picture_draw(pictures[0].frame, (uint32_t)c->turn + i);
-        picture_copy(pictures[1].frame, pictures[0].frame);
-        if (i == FRAMES - 1) {
-            view_forget(reference);
-            view_forget(view);
-        }
-        if (view_run(reference, pictures[0].frame, &error, &expected) < 0 ||
-            view_run(view, pictures[1].frame, &error, &output) < 0) {
-            check_failed(check, "a split view's picture", &error);
-        } else {
-            check_frames(check, output, expected, &c->what, &pictures[0].frame->layout, "split");
-        }
-        frame_unref(output);
-        frame_unref(expected);
-    }
-}
-
 // A picture that the CPU cannot make (YUV to RGB) is no split at all.
 static void check_case(struct check *check, const struct split_case *c)
 {
@@ -71,18 +45,19 @@ static void check_case(struct check *check, const struct split_case *c)
     struct picture pictures[2] = {0};
     struct view *reference, *view;
 
-    if (picture_init(&pictures[0], c->format, c->width, c->height, 0, host) < 0 ||
-        picture_init(&pictures[1], c->format, c->width, c->height, c->turn % PICTURE_PLACEMENTS,
-                     mapped) < 0) {
-        check_failed(check, "a picture", &(struct error){.text = "no memory"});
-    } else {
+    if (check_pictures_init(check, c->format, c->width, c->height, c->turn % PICTURE_PLACEMENTS,
+                            mapped, pictures)) {
+        picture_draw(pictures[0].frame, (uint32_t)c->turn);
         pictures[0].frame->layout.range = pictures[1].frame->layout.range = c->range;
         reference = make_view(check, &c->what, &pictures[0].frame->layout, host, NULL);
         view = reference
                    ? make_view(check, &c->what, &pictures[1].frame->layout, mapped, check->gpu)
                    : NULL;
-        if (view)
-            compare(check, c, pictures, view, reference);
+        if (view) {
+            check_count(check, strncmp(view_backend(view), "CUDA", 4) == 0, &c->what,
+                        &pictures[0].frame->layout, "not on the GPU");
+            check_frame_by_frame(check, &c->what, pictures, reference, view, FRAMES);
+        }
         view_free(view);
         view_free(reference);
     }
