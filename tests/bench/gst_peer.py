@@ -31,20 +31,10 @@ def allow_only(server, factory, user, password):
     factory.set_permissions(permissions)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bitrate", type=int, default=2000, help="kbit/s (default 2000)")
-    parser.add_argument("--login", nargs=2, metavar=("USER", "PASSWORD"))
-    arguments = parser.parse_args()
-    Gst.init(None)
-    server = GstRtspServer.RTSPServer()
+def serve(server, factory):
+    """Serves /edges on a free port, which is printed, until stdin closes."""
     server.set_address("127.0.0.1")
     server.set_service("0")
-    factory = GstRtspServer.RTSPMediaFactory()
-    factory.set_launch(LAUNCH.format(bitrate=arguments.bitrate))
-    factory.set_shared(True)
-    if arguments.login:
-        allow_only(server, factory, *arguments.login)
     server.get_mount_points().add_factory("/edges", factory)
     server.attach(None)
     loop = GLib.MainLoop()
@@ -58,6 +48,21 @@ def main():
     )
     print("ready", server.get_bound_port(), flush=True)
     loop.run()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bitrate", type=int, default=2000, help="kbit/s (default 2000)")
+    parser.add_argument("--login", nargs=2, metavar=("USER", "PASSWORD"))
+    arguments = parser.parse_args()
+    Gst.init(None)
+    server = GstRtspServer.RTSPServer()
+    factory = GstRtspServer.RTSPMediaFactory()
+    factory.set_launch(LAUNCH.format(bitrate=arguments.bitrate))
+    factory.set_shared(True)
+    if arguments.login:
+        allow_only(server, factory, *arguments.login)
+    serve(server, factory)
 
 
 if __name__ == "__main__":

@@ -13,13 +13,14 @@ import threading
 import time
 
 import gi
+import gst_peer
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 import pattern  # noqa: E402
 
 gi.require_version("Gst", "1.0")
 gi.require_version("GstRtspServer", "1.0")
-from gi.repository import GLib, Gst, GstRtspServer  # noqa: E402
+from gi.repository import Gst, GstRtspServer  # noqa: E402
 
 
 def draw_frame(number, width, height):
@@ -73,22 +74,7 @@ def main():
         draw_frame(number, arguments.width, arguments.height)
         for number in range(arguments.seconds * pattern.FPS)
     ]
-    server = GstRtspServer.RTSPServer()
-    server.set_address("127.0.0.1")
-    server.set_service("0")
-    server.get_mount_points().add_factory("/edges", Factory(arguments, frames))
-    server.attach(None)
-    loop = GLib.MainLoop()
-
-    def on_stdin(_fd, _condition):
-        loop.quit()
-        return False
-
-    GLib.unix_fd_add_full(
-        GLib.PRIORITY_DEFAULT, 0, GLib.IOCondition.IN | GLib.IOCondition.HUP, on_stdin
-    )
-    print("ready", server.get_bound_port(), flush=True)
-    loop.run()
+    gst_peer.serve(GstRtspServer.RTSPServer(), Factory(arguments, frames))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 // other, and gives it its options.
 #pragma once
 
+#include "kernels/gpu/gpu.h"
 #include "tests/unit/fake_path.h"
 #include "tests/unit/unit.h"
 
@@ -42,6 +43,18 @@ static inline void fake_gpu_play(const char *options)
 
     setenv("EDGED_FAKE_CUDA", options, 1);
     reset();
+}
+
+// The same, and the GPU that this process finds then.
+static inline struct gpu *fake_gpu_open(const char *options)
+{
+    struct error error = {0};
+    struct gpu *gpu = NULL;
+
+    fake_gpu_play(options);
+    if (gpu_new(&error, &gpu) < 0)
+        fail_msg("%s: %s", options, error.text);
+    return gpu;
 }
 
 // Other options for the driver in use; what wait= holds goes on.

@@ -205,18 +205,6 @@ TEST(test_a_key_with_a_passphrase_is_refused_in_so_many_words, setup, teardown)
     assert_refused(fixture->crt, locked, -EINVAL, "passphrase");
 }
 
-TEST(test_an_expired_one_of_the_users_is_loaded_and_says_so, setup, teardown)
-{
-    struct fixture *fixture = *state;
-    make_expired_certificate(fixture->folder, "own");
-    struct certificate *certificate = load(fixture->crt, fixture->key);
-
-    // 2021-01-01 00:00:00 UTC
-    assert_int_equal(certificate_expires_s(certificate), 1609459200);
-    assert_string_equal(certificate_fault(certificate, time(NULL)), "has expired");
-    certificate_unref(certificate);
-}
-
 TEST(test_the_generated_one_is_kept_for_its_owner_alone, setup, teardown)
 {
     struct fixture *fixture = *state;

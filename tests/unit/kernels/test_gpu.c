@@ -8,17 +8,6 @@
 #include <errno.h>
 #include <pthread.h>
 
-static struct gpu *open_gpu(const char *options)
-{
-    struct error error = {0};
-    struct gpu *gpu = NULL;
-
-    fake_gpu_play(options);
-    if (gpu_new(&error, &gpu) < 0)
-        fail_msg("%s: %s", options, error.text);
-    return gpu;
-}
-
 TEST(test_every_board_is_known_by_what_its_driver_says)
 {
     static const struct {
@@ -34,7 +23,7 @@ TEST(test_every_board_is_known_by_what_its_driver_says)
     };
 
     for (size_t i = 0; i < ARRAY_LENGTH(boards); i++) {
-        struct gpu *gpu = open_gpu(boards[i].options);
+        struct gpu *gpu = fake_gpu_open(boards[i].options);
         const struct gpu_info *info = gpu_info(gpu);
 
         assert_string_equal(info->name, boards[i].name);
@@ -83,7 +72,7 @@ TEST(test_gpu_that_cannot_be_used_says_why)
 
 TEST(test_every_image_has_the_kernels_of_its_name)
 {
-    struct gpu *gpu = open_gpu("");
+    struct gpu *gpu = fake_gpu_open("");
     struct error error = {0};
     struct CUfunc_st *kernel = NULL;
 
@@ -114,7 +103,7 @@ static uint64_t launch_probe(struct gpu *gpu)
 
 TEST(test_wait_ends_at_its_deadline_when_a_kernel_does_not)
 {
-    struct gpu *gpu = open_gpu("hang=gpu_probe:1");
+    struct gpu *gpu = fake_gpu_open("hang=gpu_probe:1");
     struct error error = {0};
     int64_t begin_ns = clock_now_ns();
 
@@ -127,7 +116,7 @@ TEST(test_wait_ends_at_its_deadline_when_a_kernel_does_not)
 
 TEST(test_wait_lasts_as_long_as_a_slow_kernel)
 {
-    struct gpu *gpu = open_gpu("slow=gpu_probe:40");
+    struct gpu *gpu = fake_gpu_open("slow=gpu_probe:40");
     struct error error = {0};
     int64_t begin_ns = clock_now_ns();
     uint64_t memory = launch_probe(gpu);
@@ -149,7 +138,7 @@ static int64_t cpu_now_ns(void)
 
 TEST(test_a_thread_sleeps_while_a_kernel_runs)
 {
-    struct gpu *gpu = open_gpu("slow=gpu_probe:400");
+    struct gpu *gpu = fake_gpu_open("slow=gpu_probe:400");
     int64_t begin_ns = cpu_now_ns();
     uint64_t memory = launch_probe(gpu);
 
@@ -162,7 +151,7 @@ TEST(test_a_thread_sleeps_while_a_kernel_runs)
 
 TEST(test_an_event_is_waited_for_no_more_once_it_is_gone)
 {
-    struct gpu *gpu = open_gpu("");
+    struct gpu *gpu = fake_gpu_open("");
 
     for (unsigned i = 0; i < 1000; i++) {
         struct gpu_fence fence;
@@ -178,7 +167,7 @@ TEST(test_an_event_is_waited_for_no_more_once_it_is_gone)
 
 TEST(test_illegal_access_is_an_error_from_then_on)
 {
-    struct gpu *gpu = open_gpu("illegal=gpu_probe:1");
+    struct gpu *gpu = fake_gpu_open("illegal=gpu_probe:1");
     struct error error = {0};
 
     launch_probe(gpu);
@@ -197,7 +186,7 @@ static void *free_gpu(void *gpu)
 
 TEST(test_thread_that_never_entered_the_context_can_free_the_gpu)
 {
-    struct gpu *gpu = open_gpu("");
+    struct gpu *gpu = fake_gpu_open("");
     pthread_t thread;
 
     assert_int_equal(pthread_create(&thread, NULL, free_gpu, gpu), 0);

@@ -14,8 +14,7 @@ struct bed {
 
 static void bed_init(struct bed *bed, const char *options)
 {
-    fake_gpu_play(options);
-    assert_int_equal(gpu_new(NULL, &bed->gpu), 0);
+    bed->gpu = fake_gpu_open(options);
     assert_int_equal(gpu_memory_new(bed->gpu, CONFIG_MEMORY_REGISTERED, NULL, &bed->memory), 0);
     assert_int_equal(gpu_memory_kind(bed->memory), CONFIG_MEMORY_REGISTERED);
 }

@@ -28,8 +28,7 @@ static void bed_init_in(struct gpu_view_bed *bed, enum config_memory memory,
                         const struct frame_layout *layout)
 {
     *bed = (struct gpu_view_bed){0};
-    fake_gpu_play("board=orin-nano");
-    assert_int_equal(gpu_new(NULL, &bed->gpu), 0);
+    bed->gpu = fake_gpu_open("board=orin-nano");
     assert_int_equal(gpu_memory_new(bed->gpu, memory, NULL, &bed->memory), 0);
     assert_int_equal(frame_pool_new(layout, 1, gpu_memory_allocator(bed->memory), &bed->pool), 0);
 }

@@ -9,17 +9,6 @@
 
 static const char *const names[TESTS] = {"sum", "lucas", "pi", "matrix", "vector", "gray"};
 
-static struct gpu *open_gpu(const char *options)
-{
-    struct error error = {0};
-    struct gpu *gpu = NULL;
-
-    fake_gpu_play(options);
-    if (gpu_new(&error, &gpu) < 0)
-        fail_msg("%s: %s", options, error.text);
-    return gpu;
-}
-
 TEST(test_the_tests_are_those_of_the_tutorials)
 {
     for (size_t i = 0; i < TESTS; i++) {
@@ -41,7 +30,7 @@ TEST(test_known_answers_come_out_of_a_gpu_that_works)
          "196479 numbers, as the CPU", "4194301 numbers, as the CPU",
          "2073599 numbers, as the CPU"},
     };
-    struct gpu *gpu = open_gpu("");
+    struct gpu *gpu = fake_gpu_open("");
     struct error error = {0};
 
     for (enum selftest_size size = 0; size < SELFTEST_SIZES; size++) {
@@ -76,7 +65,7 @@ TEST(test_wrong_result_is_refused_with_its_name_and_both_numbers)
 
         snprintf(options, sizeof options, "wrong=selftest_%s", names[i]);
         snprintf(begin, sizeof begin, "the GPU computes wrongly: %s", texts[i]);
-        gpu = open_gpu(options);
+        gpu = fake_gpu_open(options);
         assert_int_equal(gpu_selftest_start(gpu, &error), -EBADMSG);
         if (strncmp(error.text, begin, strlen(begin)) != 0)
             fail_msg("%s", error.text);
@@ -88,7 +77,7 @@ TEST(test_wrong_result_is_refused_with_its_name_and_both_numbers)
 
 TEST(test_last_of_many_numbers_is_looked_at)
 {
-    struct gpu *gpu = open_gpu("wrong=selftest_");
+    struct gpu *gpu = fake_gpu_open("wrong=selftest_");
     static const char *const last[TESTS] = {
         [3] = " as number 1154,", [4] = " as number 1026,", [5] = " as number 1026,"};
 
@@ -104,7 +93,7 @@ TEST(test_last_of_many_numbers_is_looked_at)
 
 TEST(test_gpu_that_does_not_end_a_test_is_lost)
 {
-    struct gpu *gpu = open_gpu("hang=selftest_pi");
+    struct gpu *gpu = fake_gpu_open("hang=selftest_pi");
     struct error error = {0};
 
     assert_int_equal(gpu_selftest_start(gpu, &error), -ETIMEDOUT);
@@ -131,7 +120,7 @@ TEST(test_faults_of_cuda_are_told_with_the_test)
     };
 
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
-        struct gpu *gpu = open_gpu(cases[i].options);
+        struct gpu *gpu = fake_gpu_open(cases[i].options);
         struct error error = {0};
 
         assert_int_equal(gpu_selftest_start(gpu, &error), cases[i].error);

@@ -21,8 +21,7 @@ static void bed_init(struct bed *bed, const char *options, enum config_memory ki
     struct frame_layout layout;
     struct frame_pool *pool;
 
-    fake_gpu_play(options);
-    assert_int_equal(gpu_new(NULL, &bed->gpu), 0);
+    bed->gpu = fake_gpu_open(options);
     assert_int_equal(gpu_memory_new(bed->gpu, kind, NULL, &bed->memory), 0);
     assert_int_equal(gpu_memory_kind(bed->memory), kind);
     frame_layout_init(&layout, pixel_format_by_name("GREY"), 6, 1, 1);
