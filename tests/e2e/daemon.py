@@ -290,6 +290,12 @@ class Daemon:
         """Frames that edged has counted as dropped, by its cameras or before an encoder."""
         return dropped_in(self.status())
 
+    def dropped_until_now(self, name="front"):
+        """The same, all until now: a camera tells of its frames once a second."""
+        frames = self.camera(name)["frames"]
+        self.wait_camera(name, lambda camera: camera["frames"] > frames)
+        return self.dropped()
+
     def assert_accounted(self, viewer, period=1 << pattern.NUMBER_BITS):
         """A viewer lacks no frame but for those that edged says it dropped, as it has to where a
         machine is too busy (tests/soak says that it drops none); each may cost what depends on it.

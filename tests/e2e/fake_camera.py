@@ -48,7 +48,7 @@ and keeps the requests that it gets. Each quirk is what some camera or server wa
   burst3        the same every three seconds
   burst6        as burst3, and six seconds at once after every second burst
   gap           sends nothing for 0.75 s of every 5 s, then what it has captured meanwhile
-  stall         the same once, 5 s after its beginning, for 2.5 s
+  stall         the same once, from 5 s after its beginning until .goes_on
   late          sends two of five pictures 50 to 120 ms late, and none before those in front of it
   heavy         as burst3, with 900 kB of filler data in each access unit; by TCP alone
 
@@ -78,7 +78,7 @@ PACKET_BYTES = 1400
 PICTURE_TYPES, PARAMETER_TYPES = (1, 5), (7, 8)
 PERIODS_S = {"burst03": 1 / 3, "burst1": 1, "burst3": 3, "burst6": 3, "heavy": 3}  # from burst to burst
 GAP_S, GAP_EVERY_S = 0.75, 5
-STALL_AT_S, STALL_S = 5, 2.5
+STALL_AT_S = 5
 LATE_S = (0, 0.05, 0, 0.12, 0, 0, 0.09, 0, 0.06, 0)  # pictures of "late", one after the other
 OF_THE_PATTERN = ("even", "gap", "late", "stall", *PERIODS_S)
 FILLER = b"\x0c" + bytes([0xFF]) * 900_000 + b"\x80"
@@ -127,8 +127,6 @@ def due_s(quirk, captured_s):
         return max(captured_s, begun_s + GAP_S)
     if quirk == "late":
         return captured_s + LATE_S[round(captured_s * FPS) % len(LATE_S)]
-    if quirk == "stall" and captured_s >= STALL_AT_S:
-        return max(captured_s, STALL_AT_S + STALL_S)
     return captured_s
 
 
@@ -357,6 +355,8 @@ class Client:
                 jump = 3600 * CLOCK_HZ if self.quirk == "jump" and number > 2 * FPS else 0
                 stamp = int(base + jump + number * CLOCK_HZ / rate) & 0xFFFFFFFF
                 units = self.camera.units
+                if self.quirk == "stall" and number == STALL_AT_S * FPS:
+                    self.camera.goes_on.wait()
                 early_s = begun + due_s(self.quirk, number / rate) - time.monotonic()
                 time.sleep(max(0, early_s))
                 unheard += early_s > 0  # else a busy machine has kept both ends from the connection
@@ -389,7 +389,7 @@ class FakeCamera:
         self.requests, self.setups, self.sessions, self.users = [], [], {}, set()
         self.connections = self.hangups = self.redirects = self.logins = self.sent = 0
         self.sent_ns = []  # when each picture was, on CLOCK_MONOTONIC
-        self.unlocked, self.elsewhere = False, None
+        self.unlocked, self.elsewhere, self.goes_on = False, None, threading.Event()
         self.timeout = {"keepalive": 10, "options": 10, "nonces": 4}.get(quirk, 60)
         self.host = "::1" if quirk == "ipv6" else "127.0.0.1"
         if quirk in OF_THE_PATTERN:
@@ -436,6 +436,7 @@ class FakeCamera:
         Client(self, connection, address).serve()
 
     def stop(self):
+        self.goes_on.set()
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
 

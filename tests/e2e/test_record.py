@@ -43,6 +43,11 @@ def assert_accounted(numbers, dropped):
     assert (missing == 0 or missing <= dropped * pattern.FPS) and without == 0, numbers
 
 
+def assert_accounted_in(numbers, status):
+    """The same of those frames that a status is about."""
+    assert_accounted([number for number in numbers if number < status["cameras"][0]["frames"]], daemon.dropped_in(status))
+
+
 def test_a_clip_begins_at_the_key_frame_before_the_asked_time_and_lacks_nothing(
         edged, watch, tmp_path):
     """Of as many events as EDGED_EVENTS says."""
@@ -58,12 +63,12 @@ def test_a_clip_begins_at_the_key_frame_before_the_asked_time_and_lacks_nothing(
         with Events(server) as events:
             started, ended = move(server, events, 0.3 + chance.random())
         file, = set(wait_clips(server, tmp_path, count)) - before
-        numbers = numbers_in(file)
-        assert_accounted(numbers, server.dropped())
+        numbers, dropped = numbers_in(file), server.dropped_until_now()
+        assert_accounted(numbers, dropped)
         asked = clock.number_at(started["started_ns"] - BEFORE_S * 1e9)
         early.append(asked - numbers[0])
-        assert -FRAMES_OFF <= early[-1] <= KEY_S * pattern.FPS + FRAMES_OFF, (count, early)
-        assert numbers[-1] >= clock.number_at(ended["at_ns"] + AFTER_S * 1e9) - FRAMES_OFF - 1
+        assert -FRAMES_OFF <= early[-1] <= KEY_S * pattern.FPS + FRAMES_OFF + dropped, (count, early)
+        assert numbers[-1] >= clock.number_at(ended["at_ns"] + AFTER_S * 1e9) - FRAMES_OFF - 1 - dropped
         clip, = clips_of(server, "limit=1")
         assert clip["start"] <= clip["asked"] and clip["event"] == count
         assert abs(seconds_of(clip["motion"]) - seconds_of(started["started"])) < 0.1
@@ -250,8 +255,7 @@ def test_a_camera_process_that_is_killed_is_a_gap_in_the_clip(edged, tmp_path):
     assert None not in numbers  # no slate is kept
     again = next(i for i in range(1, len(numbers)) if numbers[i] < numbers[i - 1])
     for status, run in ((before, numbers[:again]), (after, numbers[again:])):
-        counted = [number for number in run if number < status["cameras"][0]["frames"]]
-        assert_accounted(counted, daemon.dropped_in(status))
+        assert_accounted_in(run, status)
     assert again >= 45 and len(numbers) - again >= 45
 
 
@@ -337,7 +341,7 @@ def test_a_recorder_that_stalls_while_something_moves_goes_on_and_counts_what_it
     assert len(lengths) - gap > 60
     missing, _ = pattern.holes([(number, 0) for number in numbers])
     lost = server.status()["recorder"]["lost_units"]
-    elsewhere = server.dropped() - lost  # which counts what the ring had no room for as well
+    elsewhere = server.dropped_until_now() - lost  # which counts what the ring had no room for as well
     assert lost > 0 and lost <= missing <= lost + elsewhere * pattern.FPS
 
 
@@ -403,7 +407,7 @@ def test_a_killed_recorder_costs_viewers_no_frame_and_comes_back(edged, watch, t
     with Events(server) as events:
         move(server, events, 1.0)
     file, = wait_clips(server, tmp_path, 1)
-    assert_accounted(numbers_in(file), server.dropped())
+    assert_accounted(numbers_in(file), server.dropped_until_now())
     server.assert_accounted(viewer)
 
 
@@ -474,7 +478,7 @@ def test_changing_what_is_recorded_costs_viewers_no_frame(edged, watch, tmp_path
     viewer.wait_after(time.monotonic_ns(), 60)
     change("off")
     file, = wait_clips(server, tmp_path, 1)
-    assert_accounted(numbers_in(file), server.dropped())
+    assert_accounted(numbers_in(file), server.dropped_until_now())
     viewer.wait_after(time.monotonic_ns(), 30)
     server.assert_accounted(viewer)
 
@@ -486,7 +490,7 @@ def test_a_recorder_that_listens_keeps_its_pre_roll_while_edged_is_restarted(edg
         camera = recorded(before_s=20.0, after_s=1.0)
         first = live(edged([camera], settings=settings(tmp_path), EDGED_RECORDER=path))
         first.wait_mount("/front/plain", lambda mount: mount["encoded"] >= 90)
-        before = first.dropped()
+        before = first.status()
         first.stop()
         second = live(edged([camera], settings=settings(tmp_path), EDGED_RECORDER=path))
         second.wait_mount("/front/plain", lambda mount: mount["encoded"] >= 45)
@@ -495,8 +499,8 @@ def test_a_recorder_that_listens_keeps_its_pre_roll_while_edged_is_restarted(edg
         file, = wait_clips(second, tmp_path, 1)
         numbers = numbers_in(file)
         again = next(i for i in range(1, len(numbers)) if numbers[i] < numbers[i - 1])
-        assert_accounted(numbers[:again], before)
-        assert_accounted(numbers[again:], second.dropped())
+        assert_accounted_in(numbers[:again], before)
+        assert_accounted(numbers[again:], second.dropped_until_now())
         assert again >= 45
         second.stop()
         assert recorder.poll() is None
@@ -510,8 +514,10 @@ def test_an_edged_that_stops_closes_its_clips(edged, tmp_path):
     server.wait_mount("/front/plain", lambda mount: mount["encoded"] >= 30)
     arm(server, True)
     daemon.wait_for(lambda: clip_files(tmp_path, ".mp4.part"), explain=server.stderr)
-    dropped = server.dropped()
+    status = server.status()
     server.stop()
     file, = clip_files(tmp_path)
-    assert_accounted(numbers_in(file), dropped)
+    numbers = numbers_in(file)
+    assert_accounted_in(numbers, status)
+    assert len(numbers) > 1
     assert not clip_files(tmp_path, ".part")
