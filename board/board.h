@@ -59,6 +59,6 @@ unsigned board_encoders(const struct board_profile *profile);
 // its major number. Puts its path into `ret_node`. False: there is none.
 bool board_find_refused(const char *root, char ret_node[BOARD_NODE_SIZE]);
 
-// Fills in what `blocks` (CONFIG_KERNEL_COUNT) of a configuration leave open and the profile does
-// not.
+// Puts the profile's block into each of `blocks` (CONFIG_KERNEL_COUNT, of a configuration) that is
+// 0, where the profile has one.
 void board_fill_blocks(const struct board_profile *profile, struct config_block *blocks);

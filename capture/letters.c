@@ -123,7 +123,7 @@ static const struct glyph font[] = {
 static const char bases[] = "AAAAAA\0CEEEEIIII\0NOOOOO\0\0UUUUY\0\0";
 static const char marks[] = "`'^~:o ,`'^:`'^: ~`'^~:  `'^:'  ";
 
-static const struct mark {
+static const struct {
     char sign;
     uint8_t rows[LETTERS_ABOVE];
 } above[] = {

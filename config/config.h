@@ -122,8 +122,8 @@ enum config_encoder {
 // Pixels of a side of a JPEG that RTP can carry (RFC 2435, section 3.1.5).
 #define CONFIG_MJPEG_SIDE_MAX 2040
 
-// The words that a view of one's own is made of: what each takes (one of enum stage_picture,
-// stages.c, or ANY_GRAY) and makes; SAME: a mask of a mask, else gray.
+// The words that a view of one's own is made of: what each takes and makes (enum
+// stage_picture of schema_view.c); SAME: a mask of a mask, else gray.
 #define CONFIG_STAGES(X)                                                                           \
     X(GRAY, "gray", CAMERA, GRAY)                                                                  \
     X(BLUR3, "blur3", ANY_GRAY, GRAY)                                                              \

@@ -5,10 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-// The order of stages in a custom view.
-//
-// Pictures between stages. A camera's picture is turned gray, and a mask is gray, too, where gray
-// is wanted.
+// The pictures that a stage of a custom view takes and makes. A stage that wants gray also takes a
+// camera's picture, which is turned gray, and a mask.
 enum stage_picture { CAMERA = 1, GRAY = 2, MASK = 4, COLOUR = 8, SAME = 16 };
 enum { ANY_GRAY = CAMERA | GRAY | MASK };
 

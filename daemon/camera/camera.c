@@ -376,7 +376,7 @@ static void look_at_memory(struct camera *camera)
     if (used > most) {
         snprintf(sentence, sizeof sentence,
                  "the camera process used %" PRIu64 " MiB of memory, allowed: %" PRIu64
-                 "; what its camera sends makes it collect",
+                 "; the stream of its camera makes it collect memory without end",
                  used >> 20, most >> 20);
         report_set_end(&camera->report, LINK_RESTART, sentence);
     }

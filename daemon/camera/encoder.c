@@ -323,7 +323,8 @@ static int try_encode(struct encoder *encoder, struct frame *trial, struct error
     return silent ? -ETIMEDOUT : -ENOSYS;
 }
 
-// Of what can be given up: nothing scales what a Jetson's encoder gets, and JPEGs.
+// The governor's order, as far as the pipeline can follow: it cannot scale JPEGs nor what a
+// Jetson's encoder gets, so there the rate alone can go down.
 static enum config_governor order_of(const struct encoder_pipeline *pipeline,
                                      const struct encoder_settings *settings)
 {

@@ -5,7 +5,7 @@
 
 #include "capture/v4l2/v4l2_nodes.h"
 #include "daemon/camera/picture.h"
-#include "daemon/camera/schedule.h"
+#include "daemon/camera/source_watch.h"
 #include "daemon/common/log.h"
 #include "daemon/common/log_limit.h"
 #include "daemon/common/mask_file.h"
@@ -47,7 +47,7 @@ struct lane {
     bool fatal;                                   // nothing more can be done
     bool live;                                    // the state, as last reported
     struct log_limit log_limit;
-    struct schedule schedule;
+    struct source_watch watch;
     uint64_t source_copies;        // copies counted before this source was opened
     struct mask_stamp credentials; // of the file, as it was when the source was opened
 };
@@ -125,7 +125,7 @@ static void set_live(struct lane *lane, const struct frame *frame)
     char path[PATH_SIZE];
 
     lane->live = true;
-    schedule_live(&lane->schedule);
+    source_watch_live(&lane->watch);
     describe_path(lane, path, sizeof path);
     report_set_state(lane->environment.report, LINK_CAMERA_LIVE, "");
     tell_end(lane, path);
@@ -156,8 +156,8 @@ static void lose_source(struct lane *lane, int code, const char *error)
     const char *camera = source_settings(lane)->name;
 
     close_source(lane, true);
-    int64_t delay_ns = code == -EKEYREJECTED ? schedule_refuse(&lane->schedule, clock_now_ns())
-                                             : schedule_lose(&lane->schedule, clock_now_ns());
+    int64_t delay_ns = code == -EKEYREJECTED ? source_watch_refuse(&lane->watch, clock_now_ns())
+                                             : source_watch_lose(&lane->watch, clock_now_ns());
     if (report_set_state(lane->environment.report, LINK_CAMERA_NO_SIGNAL, error) && !lane->fatal) {
         if (log_limit_begin(&lane->log_limit, clock_now_ns())) {
             log_write(LOG_WARNING, LOG_EVENT_CAMERA_STATE, camera, "no signal",
@@ -291,8 +291,8 @@ static void open_source(struct lane *lane)
     }
     lane->source = source;
     tell_way(lane);
-    schedule_rate(&lane->schedule, source->mode.fps_numerator, source->mode.fps_denominator);
-    schedule_frame(&lane->schedule, clock_now_ns());
+    source_watch_rate(&lane->watch, source->mode.fps_numerator, source->mode.fps_denominator);
+    source_watch_frame(&lane->watch, clock_now_ns());
     report_source_opened(lane->environment.report);
 }
 
@@ -388,7 +388,7 @@ static void show_slates(struct lane *lane)
 {
     int64_t seconds;
 
-    if (schedule_slate(&lane->schedule, clock_now_ns(), &seconds)) {
+    if (source_watch_slate(&lane->watch, clock_now_ns(), &seconds)) {
         if (lane->source && lane->live)
             tell_silence(lane);
         channels_run_slate(&lane->channels, seconds);
@@ -403,8 +403,8 @@ static void grab(struct lane *lane)
     int r = source_next(lane->source, GRAB_TIMEOUT_MS, &error, &frame);
     int64_t now_ns = clock_now_ns();
 
-    if (r == -EAGAIN &&
-        (now_ns < lane->source->patient_until_ns || !schedule_is_silent(&lane->schedule, now_ns))) {
+    if (r == -EAGAIN && (now_ns < lane->source->patient_until_ns ||
+                         !source_watch_is_silent(&lane->watch, now_ns))) {
         return;
     }
     if (r == -EAGAIN) {
@@ -419,12 +419,12 @@ static void grab(struct lane *lane)
     channels_wait_for_room(&lane->channels, lane->source->in_order_until_ns);
     if (run_views(lane, frame))
         return;
-    schedule_frame(&lane->schedule, clock_now_ns());
+    source_watch_frame(&lane->watch, clock_now_ns());
     if (lane->source->period_ns)
-        schedule_period(&lane->schedule, lane->source->period_ns);
+        source_watch_period(&lane->watch, lane->source->period_ns);
     bool second_over =
-        report_source_frame(lane->environment.report, lane->source, lane->schedule.frame_ns,
-                            schedule_patience_ns(&lane->schedule));
+        report_source_frame(lane->environment.report, lane->source, lane->watch.frame_ns,
+                            source_watch_patience_ns(&lane->watch));
     if (!lane->live) {
         set_live(lane, frame);
     } else if (second_over) {
@@ -519,11 +519,11 @@ static void look_for_login(struct lane *lane)
     bool wanted = atomic_exchange(&lane->asked_anew, false);
     struct mask_stamp now;
 
-    if (lane->schedule.refusals == 0)
+    if (lane->watch.refusals == 0)
         return;
     mask_file_stamp(source_settings(lane)->credentials, &now);
     if (wanted || memcmp(&now, &lane->credentials, sizeof now) != 0)
-        schedule_ask_anew(&lane->schedule, clock_now_ns());
+        source_watch_ask_anew(&lane->watch, clock_now_ns());
 }
 
 // Until it is time to try the source again, to show the next slate, or somebody wakes the lane; at
@@ -534,17 +534,17 @@ static void wait_for_retry(struct lane *lane)
     struct pollfd fds[] = {{.fd = lane->wake_fd, .events = POLLIN},
                            {.fd = lane->nodes_fd, .events = POLLIN}};
     int64_t now = clock_now_ns(), until = now + NS_PER_S;
-    int64_t slate = schedule_next_slate_ns(&lane->schedule);
+    int64_t slate = source_watch_next_slate_ns(&lane->watch);
     uint64_t count;
 
-    if (lane->decided && lane->schedule.retry_ns < until)
-        until = lane->schedule.retry_ns;
+    if (lane->decided && lane->watch.retry_ns < until)
+        until = lane->watch.retry_ns;
     if (slate < until && channels_are_watched(&lane->channels))
         until = slate;
     if (until > now)
         poll(fds, ARRAY_LENGTH(fds), (int)((until - now + NS_PER_MS - 1) / NS_PER_MS));
     if (fds[1].revents && v4l2_nodes_have_come(lane->nodes_fd, source_settings(lane)->device))
-        schedule_hope(&lane->schedule, clock_now_ns());
+        source_watch_device_came(&lane->watch, clock_now_ns());
     if (fds[0].revents && read(lane->wake_fd, &count, sizeof count) < 0)
         log_debug("lane: nothing to wake up for");
     look_for_login(lane);
@@ -605,7 +605,7 @@ static void follow_compute(struct lane *lane)
         .copies = lane->environment.copies,
         .surfaces = means.surfaces ? gpu_surfaces_allocator(means.surfaces) : NULL};
     lane->decided = true;
-    lane->schedule.retry_ns = lane->alive_ns;
+    lane->watch.retry_ns = lane->alive_ns;
 }
 
 static void *lane_thread(void *context)
@@ -615,7 +615,7 @@ static void *lane_thread(void *context)
     pthread_setname_np(pthread_self(),
                        "lane"); // before an encoder borrows the name and gives it back
     lane->alive_ns = clock_now_ns();
-    schedule_init(&lane->schedule, lane->alive_ns);
+    source_watch_init(&lane->watch, lane->alive_ns);
     prepare_first(lane);
     while (!lane->stopping && !lane->fatal) {
         lane->alive_ns = clock_now_ns();
@@ -625,7 +625,7 @@ static void *lane_thread(void *context)
             break;
         if (lane->source)
             grab(lane);
-        else if (lane->decided && lane->alive_ns >= lane->schedule.retry_ns)
+        else if (lane->decided && lane->alive_ns >= lane->watch.retry_ns)
             open_source(lane);
         else
             wait_for_retry(lane);

@@ -41,7 +41,7 @@ enum link_type report_get_end(struct report *report, char *ret_reason, size_t si
 
 // The source is new, gave a frame at `now_ns` (an fps window's end returns true: a good moment to
 // describe the path anew), or is about to be closed; `lost`: because it failed. `patience_ns`: for
-// how long no other frame may come, see schedule_patience_ns().
+// how long no other frame may come, see source_watch_patience_ns().
 void report_source_opened(struct report *report);
 bool report_source_frame(struct report *report, const struct source *source, int64_t now_ns,
                          int64_t patience_ns);

@@ -13,7 +13,7 @@
 
 #define DESCRIPTORS 32
 
-static const struct command {
+static const struct {
     const char *name, *help;
     int (*run)(int argc, char **argv);
 } commands[] = {

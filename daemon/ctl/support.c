@@ -71,7 +71,7 @@ static int print_config(int argc, char **argv)
     return status;
 }
 
-static const struct member {
+static const struct support_member {
     const char *name;
     int (*run)(int argc, char **argv); // a command of edgectl; NULL: the next
     const char *argument;              // of it; NULL: none
@@ -107,7 +107,7 @@ static const struct member {
 };
 
 // In a process of its own; does not return.
-static void run_member(const struct member *member, const char *config_path)
+static void run_member(const struct support_member *member, const char *config_path)
 {
     const char *arguments[] = {"", NULL, NULL, NULL, NULL};
     int count = 1, status;
@@ -130,7 +130,7 @@ static void run_member(const struct member *member, const char *config_path)
 }
 
 // Runs it with its output in the file `output`.
-static int run_into(const struct member *member, const char *config_path, int output)
+static int run_into(const struct support_member *member, const char *config_path, int output)
 {
     int status, nothing;
     pid_t child = fork();
@@ -176,14 +176,15 @@ static void redact_lines(char *text)
 
 // Skips the configuration's warnings, which come before the status and are no JSON; doctor.md has
 // them.
-static char *skip_warnings(const struct member *member, char *text)
+static char *skip_warnings(const struct support_member *member, char *text)
 {
     char *status = member->run == ctl_status && *text != '{' ? strstr(text, "\n{") : NULL;
 
     return status ? status + 1 : text;
 }
 
-static int add_member(const char *folder, const struct member *member, const char *config_path)
+static int add_member(const char *folder, const struct support_member *member,
+                      const char *config_path)
 {
     _cleanup_(cleanup_close) int fd = memfd_create(member->name, MFD_CLOEXEC);
     g_autofree char *text = NULL, *path = g_build_filename(folder, member->name, NULL);

@@ -1,7 +1,7 @@
 // The facts of a clip, each of them once. The recorder's struct recording, the message struct
 // record_clip, a clip's line in the index, its JSON over HTTP and the schema Clip of /openapi.yaml
-// are made of this table. A new fact is a nullable row at its end, whose member is set where the
-// recorder learns it: lines from before lack it, and an edged from before does not read so far.
+// are made of this table. A new fact is a nullable row at its end: lines of an earlier edged lack
+// it, and an earlier edged ignores it. The recorder sets its member where it learns it (footage.c).
 //
 // A row is VALUE(type, member, kind, is_nullable, line, name, description), or TEXT() with its
 // bytes in the message in place of the type. `line` is the fact's name in the index, `name` over
@@ -36,7 +36,7 @@ enum clip_fact_kind {
           "A signal from outside began or prolonged it.")                                          \
     VALUE(uint8_t, is_dated, FLAG, false, "dated", NULL, NULL)                                     \
     VALUE(uint64_t, event, NUMBER, true, "event", "event",                                         \
-          "The first one's number in the first region.")                                           \
+          "The number of the clip's first motion event, in the first of its regions.")             \
     VALUE(int64_t, start_wall_ns, TIME, false, "start_ns", "start",                                \
           "The key frame before `asked`.")                                                         \
     VALUE(int64_t, end_wall_ns, TIME, false, "end_ns", "end", NULL)                                \
@@ -50,5 +50,7 @@ enum clip_fact_kind {
          "h264 or h265; null: recorded before clips told it.")                                     \
     VALUE(int64_t, motion_wall_ns, TIME, true, "motion_ns", "motion",                              \
           "When the first motion in it began; null: there is none, or clips did not tell it yet.") \
-    VALUE(int64_t, motion_end_wall_ns, TIME, true, "motion_end_ns", "motion_end",                  \
-          "When the last motion in it ended; null: it went on at the end, or as above.")
+    VALUE(                                                                                         \
+        int64_t, motion_end_wall_ns, TIME, true, "motion_end_ns", "motion_end",                    \
+        "When the last motion in it ended; null: it went on at the end, there was none, or clips " \
+        "did not tell it yet.")

@@ -40,8 +40,7 @@ void link_free(struct link *link);
 int link_fd(const struct link *link);
 
 // Sends a header with `count` pieces of payload. -ENOBUFS: the queue is full, or too many LINK_JPEG
-// wait, and nothing was sent;
-// -EPIPE: the other end is gone; -EMSGSIZE.
+// wait, and nothing was sent; -EPIPE: the other end is gone; -EMSGSIZE.
 int link_send(struct link *link, enum link_type type, uint32_t view, const struct iovec *pieces,
               int count);
 // The same with one piece of payload, or none (NULL, 0).

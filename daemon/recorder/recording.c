@@ -155,7 +155,7 @@ bool recording_has_region(const struct recording *recording, const char *region)
      offsetof(struct recording, member),                                                           \
      offsetof(struct record_clip, member),                                                         \
      sizeof((struct record_clip *)0)->member},
-static const struct fact {
+static const struct recording_fact {
     enum clip_fact_kind kind;
     bool is_nullable;
     const char *name;    // in a line; NULL: there it is not
@@ -163,20 +163,20 @@ static const struct fact {
     size_t place, bytes; // in struct record_clip
 } facts[] = {CLIP_FACTS(FACT, FACT)};
 
-static bool is_text(const struct fact *fact)
+static bool is_text(const struct recording_fact *fact)
 {
     return fact->kind == CLIP_NAME || fact->kind == CLIP_NAMES;
 }
 
 // Of a fact that is text.
-static const char *text_of(const struct fact *fact, const struct recording *recording)
+static const char *text_of(const struct recording_fact *fact, const struct recording *recording)
 {
     const char *text = *(const char *const *)((const char *)recording + fact->offset);
 
     return text ? text : "";
 }
 
-static bool is_null(const struct fact *fact, const struct recording *recording)
+static bool is_null(const struct recording_fact *fact, const struct recording *recording)
 {
     const void *value = (const char *)recording + fact->offset;
 
@@ -193,7 +193,8 @@ static void write_names(GString *line, const char *text)
 }
 
 // Names have letters, digits, '-' and '_' alone.
-static void write_value(GString *line, const struct fact *fact, const struct recording *recording)
+static void write_value(GString *line, const struct recording_fact *fact,
+                        const struct recording *recording)
 {
     const void *value = (const char *)recording + fact->offset;
 
@@ -213,7 +214,7 @@ static void write_value(GString *line, const struct fact *fact, const struct rec
 
 // Between a fact and the next one. Behind `regions` a second object begins, in which null is left
 // out: an edged from before there were more facts takes the first for the whole line.
-static const char *separator(const struct fact *before)
+static const char *separator(const struct recording_fact *before)
 {
     return before->kind == CLIP_NAMES ? "}{" : ",";
 }
@@ -289,8 +290,8 @@ static const char *read_number(const char *text, enum clip_fact_kind kind, void 
 }
 
 // Reads `,"event":4`, with *between in place of the comma; a nullable fact may be missing.
-static const char *read_fact(const char *text, const struct fact *fact, const char **between,
-                             struct recording *recording)
+static const char *read_fact(const char *text, const struct recording_fact *fact,
+                             const char **between, struct recording *recording)
 {
     void *value = (char *)recording + fact->offset;
     char name[RECORD_NAME_SIZE];
@@ -337,7 +338,7 @@ uint64_t recording_stored_bytes(const struct recording *recording)
 void recording_fill(const struct recording *recording, struct record_clip *ret_clip)
 {
     memset(ret_clip, 0, sizeof *ret_clip);
-    for (const struct fact *fact = facts; fact < facts + ARRAY_LENGTH(facts); fact++) {
+    for (const struct recording_fact *fact = facts; fact < facts + ARRAY_LENGTH(facts); fact++) {
         char *place = (char *)ret_clip + fact->place;
 
         if (is_text(fact))

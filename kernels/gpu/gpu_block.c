@@ -17,6 +17,25 @@ struct gpu_grid gpu_grid_over(uint32_t width, uint32_t height, struct gpu_tile t
     return (struct gpu_grid){columns, gpu_divide_up(rows, folds), folds};
 }
 
+struct config_block gpu_block_default(bool integrated, struct gpu_tile tile, uint32_t width)
+{
+    struct config_block best = {GPU_BLOCK_THREADS, 1, (int)tile.height};
+    uint32_t threads = gpu_divide_up(width, tile.width), idle_least = UINT32_MAX;
+
+    if (integrated)
+        return (struct config_block){GPU_BLOCK_SHARED_X, GPU_BLOCK_SHARED_Y, best.rows};
+    for (uint32_t x = GPU_BLOCK_THREADS; x >= 32; x /= 2) {
+        uint32_t idle = (x - threads % x) % x;
+
+        if (idle < idle_least) {
+            idle_least = idle;
+            best.x = (int)x;
+            best.y = GPU_BLOCK_THREADS / (int)x;
+        }
+    }
+    return best;
+}
+
 static unsigned busy_percent(struct config_block block, unsigned threads_max,
                              gpu_resident_blocks *resident, const void *context)
 {

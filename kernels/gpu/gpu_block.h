@@ -36,6 +36,12 @@ uint32_t gpu_divide_up(uint32_t count, uint32_t by);
 struct gpu_grid gpu_grid_over(uint32_t width, uint32_t height, struct gpu_tile tile,
                               struct config_block block);
 
+// The block where neither the configuration nor the board's profile has one, with the tile's rows.
+// `integrated`: GPU and CPU share their memory; higher blocks read fewer rows twice, which counts
+// where the GPU does not cache them. Else the shape that leaves the fewest threads outside a
+// picture of `width` pixels.
+struct config_block gpu_block_default(bool integrated, struct gpu_tile tile, uint32_t width);
+
 // How many blocks of so many threads a multiprocessor runs at once, 0 or less: none, or unknown.
 typedef int gpu_resident_blocks(const void *context, unsigned threads);
 

@@ -13,31 +13,12 @@ static bool same(struct config_block a, struct config_block b)
     return same_threads(a, b) && a.rows == b.rows;
 }
 
-static struct config_block own_block(bool integrated, struct gpu_tile tile, uint32_t width)
-{
-    struct config_block best = {GPU_BLOCK_THREADS, 1, (int)tile.height};
-    uint32_t threads = (width + tile.width - 1) / tile.width, idle_least = UINT32_MAX;
-
-    if (integrated)
-        return (struct config_block){GPU_BLOCK_SHARED_X, GPU_BLOCK_SHARED_Y, best.rows};
-    for (uint32_t x = GPU_BLOCK_THREADS; x >= 32; x /= 2) {
-        uint32_t idle = (x - threads % x) % x;
-
-        if (idle < idle_least) {
-            idle_least = idle;
-            best.x = (int)x;
-            best.y = GPU_BLOCK_THREADS / (int)x;
-        }
-    }
-    return best;
-}
-
 int gpu_kernel_init(struct gpu_kernel *kernel, struct gpu *gpu, enum config_kernel group,
                     const char *function, struct gpu_tile tile, uint32_t width, struct error *error)
 {
     *kernel = (struct gpu_kernel){
         .gpu = gpu, .group = group, .key = config_kernel_name(group), .tile = tile};
-    kernel->own = own_block(gpu_info(gpu)->integrated, tile, width);
+    kernel->own = gpu_block_default(gpu_info(gpu)->integrated, tile, width);
     kernel->block = kernel->good = kernel->own;
     return gpu_kernel(gpu, function, error, &kernel->function);
 }
@@ -85,19 +66,19 @@ static struct config_block fill_in(const struct gpu_kernel *kernel, struct confi
 // Gives the kernel its group's block; or says in a complaint what happens `instead`.
 static void set_block(struct gpu_kernel *kernel, struct config_block block, const char *instead)
 {
-    bool new;
+    bool is_new;
     struct error why, complaint;
 
     block = fill_in(kernel, block);
-    new = !same_threads(block, kernel->block) && !same_threads(block, kernel->own);
-    if (new &&gpu_block_check(kernel->gpu, kernel->function, block, &why) < 0) {
+    is_new = !same_threads(block, kernel->block) && !same_threads(block, kernel->own);
+    if (is_new && gpu_block_check(kernel->gpu, kernel->function, block, &why) < 0) {
         error_set(&complaint, 0, "kernels.%s.block = [%d, %d]: %s, %s", kernel->key, block.x,
                   block.y, why.text, instead);
         gpu_complain(kernel->gpu, &complaint);
         return;
     }
     kernel->block = block;
-    if (new)
+    if (is_new)
         review(kernel);
 }
 

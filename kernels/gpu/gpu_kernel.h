@@ -25,10 +25,8 @@ struct gpu_kernel {
     struct gpu_kernel *next;   // of the GPU's
 };
 
-// Finds `function` and gives it the default block of this GPU for pictures of `width` pixels: that
-// of gpu_block.h where GPU and CPU share their memory (higher blocks read fewer rows twice, which
-// counts where the GPU does not cache them), else the shape of GPU_BLOCK_THREADS that leaves the
-// fewest of them outside the picture. -ENOENT.
+// Finds `function` and gives it gpu_block_default() for this GPU and pictures of `width` pixels.
+// -ENOENT.
 int gpu_kernel_init(struct gpu_kernel *kernel, struct gpu *gpu, enum config_kernel group,
                     const char *function, struct gpu_tile tile, uint32_t width,
                     struct error *error);

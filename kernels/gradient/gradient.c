@@ -399,7 +399,7 @@ static unsigned match_threshold(const struct gpu_stage_setup *setup)
     return 1 + (i + 1 < setup->count && setup->steps[i + 1].kind == STAGE_COMPOSE);
 }
 
-// Sobel reads any picture and can make black and white; the other kernel_names read gray alone.
+// Sobel reads any picture and can make black and white; the other kernels read gray alone.
 static unsigned fuses(const struct gpu_stage_setup *setup)
 {
     unsigned count = gpu_stage_match(setup, STAGE_GRADIENT), gradient = gradient_at(setup);

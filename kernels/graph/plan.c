@@ -101,7 +101,7 @@ static void add(struct planning *planning, enum stage_kind kind)
         planning->mask = kind == STAGE_THRESHOLD || kind == STAGE_CANNY || kind == STAGE_DIFFERENCE;
 }
 
-// Of views of edged's own, where what is shown is one plane for the last time.
+// Adds the mask to a built-in view, behind the last step that makes a single plane.
 static void add_mask(struct planning *planning)
 {
     if (config_view_is_masked(planning->settings))
@@ -313,7 +313,7 @@ static void plan_split(struct planning *planning)
     planning->plan.format = planning->exact ? "RGB3" : "NV12";
 }
 
-// Which finds its own range.
+// The last step that maps its picture to a range itself.
 static bool ends_in_direction(const struct plan *plan)
 {
     return plan->count > 0 && plan->steps[plan->count - 1].kind == STAGE_DIRECTION;

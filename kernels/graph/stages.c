@@ -2,7 +2,7 @@
 
 #include "kernels/stage/compose.h"
 
-// Every stage, each in a file of its own name.
+// Every stage; all but erode and dilate (morphology.c) have a file of their own name.
 extern const struct stage_ops blur_ops, canny_ops, convert_ops, difference_ops, dilate_ops,
     direction_ops, erode_ops, gradient_ops, gray_ops, mark_ops, mask_ops, overlay_ops,
     threshold_ops;

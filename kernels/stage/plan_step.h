@@ -8,7 +8,8 @@
 struct mask_plane;
 
 // A stage's part of its view's settings, in the words of config.h. Members that its kind has no use
-// for are zero.
+// for are zero. Views share the planes of steps that are equal, so same_step() in graph.c compares
+// every member.
 struct stage_options {
     enum config_operator op;
     int blur; // 3 or 5

@@ -9,7 +9,7 @@
 #define FACT(form, member, kind, is_nullable, line, name, description)                             \
     {CLIP_##kind, is_nullable, name, description, offsetof(struct record_clip, member)},
 #define DERIVED(kind, name, description) {CLIP_##kind, false, name, description, 0},
-static const struct fact {
+static const struct json_fact {
     enum clip_fact_kind kind;
     bool is_nullable;
     const char *name, *description; // NULL: none
@@ -45,7 +45,8 @@ static void add_span(JsonBuilder *builder, const char *name, int64_t ns)
     json_add_number(builder, name, (double)ns / (double)NS_PER_S);
 }
 
-static void add_fact(JsonBuilder *builder, const struct fact *fact, const struct record_clip *clip)
+static void add_fact(JsonBuilder *builder, const struct json_fact *fact,
+                     const struct record_clip *clip)
 {
     const void *value = (const char *)clip + fact->offset;
     const char *name = fact->name;
@@ -84,7 +85,7 @@ static void add_fact(JsonBuilder *builder, const struct fact *fact, const struct
     }
 }
 
-static void add_fact_or_null(JsonBuilder *builder, const struct fact *fact,
+static void add_fact_or_null(JsonBuilder *builder, const struct json_fact *fact,
                              const struct record_clip *clip)
 {
     const char *value = (const char *)clip + fact->offset;
@@ -131,7 +132,7 @@ static const struct {
     [CLIP_ADDRESS] = {"string", ""},
 };
 
-static void describe(GString *properties, const struct fact *fact)
+static void describe(GString *properties, const struct json_fact *fact)
 {
     const char *type = schemas[fact->kind].type;
 

@@ -147,7 +147,7 @@ static HTTP_RESULT change(struct http_call *call, const char *text, size_t size)
     struct live_request request = {.text = text,
                                    .size = size,
                                    .role = call->role,
-                                   .rank = access_rank(call->access, call->request),
+                                   .uncovers = access_rank(call->access, call->request),
                                    .who = who};
     HTTP_RESULT result;
 

@@ -321,10 +321,10 @@ static void finish_draft(struct draft *change)
 
 // A value that an administrator kept stays theirs when somebody else keeps it again.
 static int keep(const struct live *live, const struct config_override *asked, const char *in_file,
-                enum config_role rank, struct config_overrides *kept)
+                enum config_role uncovers, struct config_overrides *kept)
 {
     const struct config_override *before = config_overrides_find(&live->kept, asked->path);
-    bool by_admin = rank == CONFIG_ROLE_ADMIN ||
+    bool by_admin = uncovers == CONFIG_ROLE_ADMIN ||
                     (before && before->by_admin && g_strcmp0(before->value, asked->value) == 0);
     int r = config_overrides_set(kept, asked->path, asked->value, in_file);
 
@@ -336,7 +336,7 @@ static int keep(const struct live *live, const struct config_override *asked, co
 // Copies what is said now and lays the change over it. A region that only a setting made is
 // forgotten when it is taken away, not remembered as being away. One of the file that was taken
 // away comes back with the file's values when something is set in it.
-static int lay_change(const struct live *live, enum config_role rank, struct draft *change)
+static int lay_change(const struct live *live, enum config_role uncovers, struct draft *change)
 {
     const struct config *plain = config_file_plain(live->file);
     int r = config_overrides_add(&change->in_effect, &live->in_effect);
@@ -358,7 +358,7 @@ static int lay_change(const struct live *live, enum config_role rank, struct dra
         config_overrides_bring_back(&change->in_effect, one->path);
         config_overrides_bring_back(&change->kept, one->path);
         r = config_overrides_set(&change->in_effect, one->path, one->value, NULL);
-        r = r < 0 ? r : keep(live, one, in_file, rank, &change->kept);
+        r = r < 0 ? r : keep(live, one, in_file, uncovers, &change->kept);
     }
     return r;
 }
@@ -559,12 +559,12 @@ static int check_change(const struct live *live, const struct config *running,
                          "got keep, but there is no place to keep settings in: set "
                          "STATE_DIRECTORY, XDG_STATE_HOME or HOME");
     }
-    r = r < 0 ? r : lay_change(live, request->rank, change);
+    r = r < 0 ? r : lay_change(live, request->uncovers, change);
     r = r < 0 ? r : load(live, &change->in_effect, problems, ret_config);
-    r = r < 0
-            ? r
-            : config_check_reveals(config_file_plain(live->file), running, *ret_config,
-                                   &change->asked, &change->resets, request->rank, &request->fault);
+    r = r < 0 ? r
+              : config_check_reveals(config_file_plain(live->file), running, *ret_config,
+                                     &change->asked, &change->resets, request->uncovers,
+                                     &request->fault);
     return r < 0 ? r : check_recorded(change, *ret_config, request);
 }
 

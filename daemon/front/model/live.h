@@ -40,7 +40,7 @@ int live_reload(const struct live *before, const struct config *in_use,
 void live_tell_bound(const struct live *live, bool is_error, struct config_problems *problems);
 // From now on changes that are to be kept are written; `told` is called after each write.
 void live_keep(struct live *live, void (*told)(void *context), void *context);
-// `live` goes on as `next`, which is {0} then, and goes on keeping.
+// Replaces `live` by `next`, which is {0} afterwards. Changes are kept as before.
 void live_take(struct live *live, struct live *next);
 // Writes what is kept, if that is still to be done, and frees all.
 void live_finish(struct live *live);
@@ -51,15 +51,16 @@ void live_tell(const struct live *live);
 struct live_request {
     const char *text; // JSON merge patch
     size_t size;
-    enum config_role role; // of who asks, for what they are shown
-    enum config_role rank; // of who asks, for what they may uncover
-    const char *who;       // asks, for the log: "otto, 192.168.1.5"
-    bool is_dry, is_kept;  // only said what it would do; written to settings.conf
-    unsigned status;       // result: of HTTP, 200 or an error
-    struct fault fault;    // result: of an error
-    uint64_t number;       // result: of what is to be kept, for live_kept(); 0: nothing is
-    char *reply;           // result: JSON, for live_reply(); the caller g_free()s it
-    unsigned warnings;     // result: how many the reply has
+    enum config_role role;     // of who asks, for what they are shown
+    enum config_role uncovers; // of who asks, for what they may uncover
+    const char *who;           // asks, for the log: "otto, 192.168.1.5"
+    bool is_dry;               // changes nothing, and says what it would do
+    bool is_kept;              // is written to settings.conf
+    unsigned status;           // result: of HTTP, 200 or an error
+    struct fault fault;        // result: of an error
+    uint64_t number;           // result: of what is to be kept, for live_kept(); 0: nothing is
+    char *reply;               // result: JSON, for live_reply(); the caller g_free()s it
+    unsigned warnings;         // result: how many the reply has
 };
 
 // Reads, checks and, unless it is dry, makes a change over `running`. *ret_config is the

@@ -1,5 +1,5 @@
 // A change of settings as clients send it, a JSON merge patch (RFC 7396), read along the table of
-// keys: no text makes this go deeper than the table.
+// keys, whose depth bounds the recursion whatever a client sends.
 #pragma once
 
 #include "config/live/live.h"

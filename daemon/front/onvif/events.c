@@ -8,13 +8,25 @@
 
 #define CONCRETE_SET "http://www.onvif.org/ver10/tev/topicExpression/ConcreteSet"
 
+#define SOURCES_MAX 3
+
 static const struct {
     const char *path; // as clients name it, without prefixes
     const char *topic, *state;
+    struct {
+        const char *name, *value; // value NULL: the camera's name
+    } sources[SOURCES_MAX];       // up to one without a name
 } topics[PULL_TOPIC_COUNT] = {
-    [PULL_MOTION_ALARM] = {"VideoSource/MotionAlarm", "tns1:VideoSource/MotionAlarm", "State"},
+    [PULL_MOTION_ALARM] = {"VideoSource/MotionAlarm",
+                           "tns1:VideoSource/MotionAlarm",
+                           "State",
+                           {{"Source", NULL}}},
     [PULL_CELL_MOTION] = {"RuleEngine/CellMotionDetector/Motion",
-                          "tns1:RuleEngine/CellMotionDetector/Motion", "IsMotion"},
+                          "tns1:RuleEngine/CellMotionDetector/Motion",
+                          "IsMotion",
+                          {{"VideoSourceConfigurationToken", NULL},
+                           {"VideoAnalyticsConfigurationToken", NULL},
+                           {"Rule", "motion"}}},
 };
 
 static int64_t wall_now_ns(void)
@@ -58,6 +70,7 @@ static int answer_capabilities(struct onvif_ask *ask)
     return 0;
 }
 
+// The topics, in words of the specification.
 static int answer_properties(struct onvif_ask *ask)
 {
     g_string_append(
@@ -179,12 +192,10 @@ static void append_message(struct onvif_ask *ask, const struct pull_message *mes
                 " PropertyOperation=\"%s\"><tt:Source>",
                 topics[message->topic].topic, time,
                 message->is_initial ? "Initialized" : "Changed");
-    if (message->topic == PULL_MOTION_ALARM) {
-        append_item(ask, "Source", message->camera);
-    } else {
-        append_item(ask, "VideoSourceConfigurationToken", message->camera);
-        append_item(ask, "VideoAnalyticsConfigurationToken", message->camera);
-        append_item(ask, "Rule", "motion");
+    for (int i = 0; i < SOURCES_MAX && topics[message->topic].sources[i].name; i++) {
+        const char *value = topics[message->topic].sources[i].value;
+
+        append_item(ask, topics[message->topic].sources[i].name, value ? value : message->camera);
     }
     g_string_append(ask->answer, "</tt:Source><tt:Data>");
     append_item(ask, topics[message->topic].state, message->is_moving ? "true" : "false");

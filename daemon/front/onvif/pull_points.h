@@ -6,7 +6,7 @@
 //
 // All is bounded: the pull points, what one keeps, and its life. When there are too many messages,
 // one goes that a later one of the same camera and topic has overtaken, so the newest of each
-// stays. A user who has many pull points gives one up for a user who has fewer.
+// stays. A user who has most pull points gives one up for a user who has at least two fewer.
 #pragma once
 
 #include "daemon/front/events/event_feed.h"
@@ -17,12 +17,13 @@
 
 #define PULL_POINTS_MAX 8
 #define PULL_POINT_MESSAGES_MAX 100 // beside the newest two of each camera
-#define PULL_POINT_LIFE_S 600       // without a wish
+#define PULL_POINT_LIFE_S 600       // where the client names none
 #define PULL_POINT_LIFE_MIN_S 10
 #define PULL_POINT_LIFE_MAX_S 3600
 #define PULL_POINT_IDLE_S 60 // then it makes room for another
 #define PULL_POINT_ID_SIZE 33
 
+// What each is to clients: topics[] and answer_properties() of events.c.
 enum pull_topic { PULL_MOTION_ALARM, PULL_CELL_MOTION, PULL_TOPIC_COUNT };
 
 struct pull_message {
@@ -44,7 +45,7 @@ struct pull_wait {
 
 struct pull_points;
 
-// `feed` is borrowed. -errno of getrandom() has no place here: numbers are drawn for each point.
+// `feed` is borrowed. Always succeeds.
 struct pull_points *pull_points_new(struct event_feed *feed);
 // Takes NULL. No request may wait any more.
 void pull_points_free(struct pull_points *points);

@@ -13,9 +13,9 @@
 // - Its owner calls reader_peek() and, once it has passed the unit on, reader_next(), until there
 // is
 //   none. After that `wake` is called when there is one again.
-// - An owner that cannot pass all of a unit on calls reader_block() and does not call
-// reader_next().
-//   The unit stays, however old it gets, and reader_peek() returns it again when there is room.
+// - An owner that cannot pass all of a unit on calls reader_block(), and not reader_next(). The
+// unit
+//   stays, however old it gets, and reader_peek() returns it again when there is room.
 // - reader_stalled_ns() says when an owner that passes nothing on is to be given up.
 //
 // Main loop only.
@@ -43,9 +43,9 @@ void ring_init(struct ring *ring, size_t limit_bytes);
 // There are no readers left.
 void ring_finish(struct ring *ring);
 void ring_set_limit(struct ring *ring, size_t limit_bytes);
-// Sets the length of bursts: pictures of so much time may come at once. As much more time is kept,
-// so that a reader that is blocked for a moment does not lose the first of a burst. 0 or more; 0 at
-// the beginning.
+// Sets the length of bursts: pictures of so much time may come at once. That much is kept beside
+// the 2 s, so that a reader that is blocked for a moment does not lose the first of a burst. 0 or
+// more; 0 at the beginning.
 void ring_set_burst(struct ring *ring, int64_t burst_ns);
 
 // Adds a reference to `unit`, and wakes the readers that have been waiting for it. 0 or -ENOMEM.

@@ -67,7 +67,7 @@ struct supervisor {
     struct camera_link *link;        // owned
     int64_t running_ns;              // when the process told of itself first; 0: not yet
     guint timer;                     // what comes next, by state: kill, start. 0: none
-    unsigned backoff_ms;             // the delay before the next start but one
+    unsigned backoff_ms;             // the next delay that advance_backoff() gives
     struct log_limit log_limit;      // of messages that the process ended
     struct link_telemetry telemetry; // the newest
     struct regions regions;

@@ -18,9 +18,10 @@
 // process begins at once and on the CPU. That process is told to try the GPU after 1 s, 2 s, … up
 // to 60 s; so is one that could not use the GPU for a reason that may pass (gpu_retry.h).
 //
-// systemd looks up which devices a process may open when it starts it. A process that says that the
-// GPU's came later is replaced, once, until one says otherwise. So is a process of a unit when one
-// of the camera's files has been replaced, which it cannot see (own_files.h).
+// systemd looks up which devices a process may open when it starts it. A process is replaced once
+// if the GPU's devices came later, and again only after another one could open them. So is a
+// process of a unit when one of the camera's files has been replaced, which it cannot see
+// (own_files.h).
 //
 // An encoder in which a process hangs is tried last by the next ones for 10 minutes, or until other
 // settings come.
