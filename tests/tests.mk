@@ -68,9 +68,12 @@ check-random: $(PROGRAMS) $(GOLDEN_PROGRAMS) $(RANDOM_TESTS) $(FAKES) ## random 
 check-e2e: $(PROGRAMS) $(FAKES) $(FAKE_CUDA_PROGRAMS) ## the real programs with real clients on loopback
 	@$(PYTEST) -n $$((2 * $(CORES))) $(E2E_TESTS) tests/e2e
 
-check-browser: $(PROGRAMS) ## the page in Debian's Chromium
-	@scripts/setup --group browser
-	@$(PYTEST) -n 2 --dist loadfile tests/browser
+# In Firefox those tests alone that show whether pictures come, and what the page says where they do not.
+BROWSER = chromium
+BROWSER_TESTS = $(if $(filter firefox,$(BROWSER)),$(patsubst %,tests/browser/test_%.py,in_browser outage slow_link),tests/browser)
+check-browser: $(PROGRAMS) ## the page in Debian's Chromium, or with BROWSER=firefox its live pictures in Debian's Firefox
+	@scripts/setup --group $(if $(filter firefox,$(BROWSER)),firefox,browser)
+	@EDGED_BROWSER=$(BROWSER) $(PYTEST) -n 2 --dist loadfile $(BROWSER_TESTS)
 
 check-arm64: ## everything crossed to arm64 without a warning, unit and golden tests of it under qemu-user; as root
 	@scripts/setup --with deb beds arm64

@@ -97,7 +97,7 @@ def main():
                            width=WIDTH, height=HEIGHT, fps=FPS)
     rows = []
     for tls, ways in (False, ("webcodecs", "mse", "jpeg", "img")), (True, ("webcodecs",)):
-        with tempfile.TemporaryDirectory(prefix="edged-bench-") as directory, browser.chromium() as driver:
+        with tempfile.TemporaryDirectory(prefix="edged-bench-") as directory, browser.opened() as driver:
             server = daemon.Daemon(directory, [camera], settings={"http": {"port": free_port(), "tls": tls}},
                                    STATE_DIRECTORY=directory)
             try:

@@ -1,13 +1,17 @@
-"""Debian's Chromium, headless, with the page of an edged; what it has drawn, by the numbers in the pattern."""
+"""A browser, headless, with the page of an edged; what it has drawn, by the numbers in the pattern.
+
+It is Debian's Chromium, or Firefox with EDGED_BROWSER=firefox."""
 
 import base64
 import contextlib
+import os
 import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "e2e"), str(HERE.parent)]
 
+NAME = os.environ.get("EDGED_BROWSER", "chromium")
 # What anything is waited for, however busy the machine is.
 PATIENCE_S = 120
 
@@ -47,23 +51,41 @@ window.follow = path => {
 
 
 @contextlib.contextmanager
-def chromium(size=(1280, 900), arguments=()):
+def chromium(size):
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
     options = webdriver.ChromeOptions()
     options.binary_location = "/usr/bin/chromium"
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--mute-audio", "--ignore-certificate-errors",
-                     f"--window-size={size[0]},{size[1]}", *arguments):
+                     f"--window-size={size[0]},{size[1]}"):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
-    driver.set_script_timeout(2 * PATIENCE_S)
-    driver.set_page_load_timeout(PATIENCE_S)
     try:
         yield driver
     finally:
         driver.quit()
+
+
+@contextlib.contextmanager
+def opened(size=(1280, 900)):
+    if NAME == "firefox":
+        from firefox import firefox as start
+    else:
+        start = chromium
+    with start(size) as driver:
+        driver.set_script_timeout(2 * PATIENCE_S)
+        driver.set_page_load_timeout(PATIENCE_S)
+        yield driver
+
+
+def resize(driver, width, height):
+    """Gives the page so many pixels."""
+    if NAME == "firefox":
+        driver.set_window_size(width, height)
+    else:
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
 
 
 def run(driver, script, *arguments):

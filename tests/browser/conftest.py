@@ -11,7 +11,7 @@ from ports import free_port
 
 @pytest.fixture(scope="module")
 def driver():
-    with browser.chromium() as one:
+    with browser.opened() as one:
         yield one
 
 

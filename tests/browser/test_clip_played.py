@@ -57,7 +57,7 @@ def click(driver, number, text):
 
 
 def test_a_clip_is_played_over_the_live_picture_and_kept(server, recorder):
-    with browser.chromium() as driver:
+    with browser.opened() as driver:
         open_recorded(driver, server)
         assert "front" in driver.find_element("css selector", ".card").text and "door" in driver.find_element("css selector", ".card").text
         saved = browser.run(driver, """const link = document.querySelector(".card a[download$='.mp4']");
@@ -87,7 +87,7 @@ def test_a_clip_is_played_over_the_live_picture_and_kept(server, recorder):
 
 
 def test_a_deleted_clip_comes_back_with_undo_and_goes_without(server, recorder):
-    with browser.chromium() as driver:
+    with browser.opened() as driver:
         open_recorded(driver, server)
         click(driver, 3, "Delete")
         browser.run(driver, "await new Promise(resolve => setTimeout(resolve, 1000))")
@@ -107,7 +107,7 @@ def test_the_list_of_clips_has_no_end(server, recorder):
     for number in range(10, 200):
         begin = time.time_ns() - (300 - number) * 60 * S
         recorder.add(number, b"x", camera=b"front", view=b"plain", event=number, start_wall_ns=begin, end_wall_ns=begin + 9 * S)
-    with browser.chromium() as driver:
+    with browser.opened() as driver:
         open_page(driver, server)
         browser.run(driver, "location.hash = '#recorded'")
         browser.wait(driver, "document.querySelectorAll('.card').length >= 60", explain="the newest clips")
@@ -125,7 +125,7 @@ def test_record_now_begins_a_clip_and_ends_it(server, recorder, filmed):
     def actions():
         return [asked.action for asked in recorder.asked if type(asked).__name__ == "trigger"]
 
-    with browser.chromium() as driver:
+    with browser.opened() as driver:
         open_page(driver, server)
         browser.wait(driver, "document.getElementById('record').checkVisibility()", explain="the button")
         now = time.time_ns()
@@ -142,7 +142,7 @@ def test_record_now_begins_a_clip_and_ends_it(server, recorder, filmed):
 
 def test_arrows_lead_from_card_to_card_and_filters_choose(server, recorder):
     recorder.add(1, b"x", camera=b"front", view=b"plain", event=9, regions=("gate",), start_wall_ns=1_700_000_000 * S, end_wall_ns=1_700_000_009 * S)
-    with browser.chromium() as driver:
+    with browser.opened() as driver:
         open_page(driver, server)
         browser.run(driver, "location.hash = '#recorded'")
         browser.wait(driver, "document.querySelectorAll('.card .play').length === 3", explain="three clips")
@@ -200,7 +200,7 @@ def test_clips_that_a_power_cut_left_play_to_their_end(server, recorder, tmp_pat
     for number, content in enumerate(clips, 10):
         recorder.add(number, content, camera=b"front", view=b"plain", event=number, start_wall_ns=number * S,
                      end_wall_ns=(number + 1) * S)
-    with browser.chromium() as driver:
+    with browser.opened() as driver:
         open_page(driver, server)
         for number, frames in enumerate(clips.values(), 10):
             assert browser.run(driver, PLAY, number) == [pytest.approx(frames / FPS, abs=0.01), 0, 160]

@@ -42,7 +42,7 @@ def open_page(driver, server):
 
 @pytest.mark.parametrize("way", ["webcodecs", "mse", "jpeg"])
 def test_each_way_draws_frame_after_frame(server, way):
-    with browser.chromium() as driver:
+    with browser.opened() as driver:
         open_page(driver, server)
         driver.get(f"{server.status()['http']}/?way={way}")
         browser.run(driver, browser.READER)
@@ -52,7 +52,7 @@ def test_each_way_draws_frame_after_frame(server, way):
         assert browser.run(driver, "return edged.state.way") == way
 
 
-# The <video>s that the page makes.
+# The <video>s that the page makes, again for each view.
 KEEP_VIDEOS = """
 const create = document.createElement.bind(document);
 window.videos = [];
@@ -61,6 +61,7 @@ document.createElement = (...all) => {
   all[0] === "video" && videos.push(made);
   return made;
 };
+document.dispatchEvent(new Event("visibilitychange"));
 """
 # The numbers that are drawn of each view meanwhile.
 FOLLOW_ALL = """
@@ -87,10 +88,9 @@ return drawn;
 def test_media_source_extensions_draw_every_frame_of_slow_cameras(tmp_path):
     """Frames farther apart than it was once told, of which a browser dropped all up to each key frame."""
     cameras = [daemon.camera(f"at{fps}", views=[{"name": "plain", "view": "camera"}], width=320, height=240, fps=fps) for fps in (5, 10, 12)]
-    with wall(tmp_path, cameras) as server, browser.chromium(size=(1600, 1300)) as driver:
-        driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": KEEP_VIDEOS})
+    with wall(tmp_path, cameras) as server, browser.opened(size=(1600, 1300)) as driver:
         driver.get(f"{server.status()['http']}/?way=mse")
-        browser.run(driver, browser.READER)
+        browser.run(driver, browser.READER + KEEP_VIDEOS)
         browser.wait(driver, "[...edged.state.pictures.values()].filter(each => each.size[0]).length === 3", explain="three pictures")
 
         def decoded():
@@ -118,7 +118,7 @@ def test_views_that_the_way_does_not_play_are_drawn_as_jpegs(tmp_path, way):
     codecs = {**{f"plain{i}": "h264" for i in range(6)}, "mjpeg": "mjpeg", "h265": "h265"}
     cameras = [daemon.camera(name, views=[{"name": "plain", "view": "camera", "codec": codec}], width=160, height=120, fps=5)
                for name, codec in codecs.items()]
-    with wall(tmp_path, cameras) as server, browser.chromium(size=(2000, 1600)) as driver:
+    with wall(tmp_path, cameras) as server, browser.opened(size=(2000, 1600)) as driver:
         driver.get(f"{server.status()['http']}/?way={way}")
         browser.run(driver, browser.READER)
         browser.wait(driver, """edged.state.pictures.size === 8 &&
@@ -134,8 +134,8 @@ def test_twelve_cameras_fit_on_a_screen_and_are_fed_by_small_pictures(tmp_path):
     """What is enlarged, by a double click or a tap, comes as video."""
     cameras = [daemon.camera(f"camera{i}", views=[{"name": "plain", "view": "camera"}, {"name": "gray", "view": "gray"}], width=640, height=360, fps=2)
                for i in range(12)]
-    with wall(tmp_path, cameras) as server, browser.chromium(size=(1440, 900)) as driver:
-        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 1440, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+    with wall(tmp_path, cameras) as server, browser.opened(size=(1440, 900)) as driver:
+        browser.resize(driver, 1440, 900)
         driver.get(server.status()["http"])
         browser.run(driver, browser.READER)
         browser.wait(driver, "document.querySelectorAll('.tile').length === 12 && "
@@ -159,7 +159,7 @@ def test_twelve_cameras_fit_on_a_screen_and_are_fed_by_small_pictures(tmp_path):
 
 
 def test_the_page_loads_less_than_100_kib_and_from_its_origin_alone(server):
-    with browser.chromium() as driver:
+    with browser.opened() as driver:
         open_page(driver, server)
         browser.run(driver, "location.hash = '#settings/front/plain'")
         browser.wait(driver, "document.querySelector('#tab .field')", explain="the settings")
@@ -218,7 +218,7 @@ def below(port, prefix):
 @pytest.mark.parametrize("way", ["webcodecs", "mse", "jpeg"])
 def test_the_page_works_below_a_path_of_another_server(server, way):
     port = int(server.status()["http"].rsplit(":", 1)[1])
-    with below(port, "/edged") as address, browser.chromium() as driver:
+    with below(port, "/edged") as address, browser.opened() as driver:
         driver.get(f"{address}?way={way}")
         browser.run(driver, 'window.edged = await import("./page/app.js".replace("./", location.pathname))')
         browser.wait(driver, "edged.state.pictures.get('front/plain')?.size[0]", explain="a picture")

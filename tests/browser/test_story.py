@@ -147,7 +147,7 @@ def wait_motion(driver):
 
 
 def test_a_person_logs_in_tunes_draws_keeps_and_finds_it_after_a_restart(server):
-    with browser.chromium() as driver:
+    with browser.opened() as driver:
         driver.get(server.status()["http"])
         browser.run(driver, browser.READER)
         browser.wait(driver, "document.getElementById('login').open", explain="the login")
@@ -213,7 +213,7 @@ def elsewhere(tmp_path, server):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes networks")
 def test_without_tls_from_another_address_the_page_plays_mse_and_logs_in_by_the_browser(elsewhere):
-    with browser.chromium() as driver:
+    with browser.opened() as driver:
         driver.get(f"http://{elsewhere.address}/")
         daemon.wait_for(lambda: driver.current_url.endswith("/login"), browser.PATIENCE_S,
                         lambda: f"no prompt: {driver.current_url} {driver.page_source}")
