@@ -80,6 +80,24 @@ def test_undo_stands_in_the_place_of_a_clip_also_in_a_list_that_was_filtered(pag
     assert 69 not in recorder.clips
 
 
+def test_a_clip_is_deleted_at_once_when_its_user_logs_out(page, recorder):
+    browser.run(page, DELETE, 70)
+    assert 70 in recorder.clips
+    browser.run(page, "document.getElementById('logout').click()")
+    browser.wait(page, "document.getElementById('logout')?.hidden", explain="the page without the login")
+    assert 70 not in recorder.clips
+
+
+def test_no_undo_is_offered_on_the_way_back_to_a_page_that_was_left(page, recorder):
+    browser.run(page, DELETE, 70)
+    browser.run(page, "addEventListener('pageshow', ({persisted}) => { window.isOld = persisted; })")
+    page.get(page.current_url.split("#")[0] + "v1/session")
+    daemon.wait_for(lambda: 70 not in recorder.clips, browser.PATIENCE_S)
+    page.back()
+    assert browser.wait(page, "window.isOld", 10, "the page as it was left")
+    browser.wait(page, f"{CARDS}[0] === 69 && !document.querySelector('.gone')", explain="the clips that are left")
+
+
 def test_a_page_of_clips_that_did_not_come_is_asked_for_again(page, recorder):
     recorder.is_open = False
     browser.run(page, "document.querySelector('#clips').scrollTo(0, 1e6); document.querySelector('.end').scrollIntoView()")

@@ -9,7 +9,7 @@ import {beginLive, buildWall, showAges, showArmed, showLive, showSize} from "./l
 import {logIn} from "./login.js";
 import {beginNotify, isNotifying, notify} from "./notify.js";
 import {beginPlayer, playFrom, shownMs, stop} from "./player.js";
-import {renewRecorded, showRecorded, showStorage} from "./recorded.js";
+import {finishDeleting, renewRecorded, showRecorded, showStorage} from "./recorded.js";
 import {beginScreen, showFull} from "./screen.js";
 import {buildTabs, changeCount, isChanging, isDrawing, rebuildTab, showTab, tickTab} from "./settings.js";
 import {camera, cameras, mountStatus, paths, state, statusOf, view} from "./state.js";
@@ -254,7 +254,8 @@ const begin = () => start().catch(fault => {
 
 function listen() {
   const complains = promise => promise.catch(fault => complain(fault.message));
-  $("logout").onclick = () => complains(post("v1/logout", {}).then(() => location.assign("./")));
+  $("logout").onclick = () => complains(finishDeleting().then(() => post("v1/logout", {}))
+    .then(() => location.assign("./")));
   $("armed").onchange = event => complains(post(`v1/cameras/${camera()}/armed`, {armed: event.target.checked}));
   $("snapshot").onclick = () => make("a", {href: `snapshot.jpg?camera=${camera()}&view=${view()}`,
     download: `${camera()}-${view()}-${new Date().toISOString().slice(0, 19).replaceAll(":", "-")}Z.jpg`}).click();

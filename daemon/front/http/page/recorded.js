@@ -319,7 +319,15 @@ export function renewRecorded() {
   }
 }
 
-addEventListener("pagehide", () => going.forEach(({clip, timer}) => {
-  clearTimeout(timer);
-  deleteAtEnd(clip);
-}));
+// Deletes at once the clips that were to go later: nobody is there any more who could want them back.
+export function finishDeleting() {
+  const ends = [...going.values()].map(({clip, gone, timer}) => {
+    clearTimeout(timer);
+    takeOut(gone);   // the browser's "back" may show this page again as it was
+    return deleteAtEnd(clip);
+  });
+  going.clear();
+  return Promise.all(ends);
+}
+
+addEventListener("pagehide", finishDeleting);
