@@ -151,8 +151,11 @@ def test_arrows_lead_from_card_to_card_and_filters_choose(server, recorder):
             ActionChains(driver).send_keys(key).perform()
             assert browser.run(driver, focused) == number
         assert browser.run(driver, "return document.querySelectorAll('.day').length") == 2
-        browser.run(driver, """const day = document.querySelector('#clips input[type=date]'); day.value = "2023-11-20";
-            day.dispatchEvent(new Event("change"))""")
+        days = sorted({time.strftime("%Y-%m-%d", time.localtime(clip.start_wall_ns / S)) for clip in recorder.clips.values()})
+        browser.wait(driver, f"[...document.querySelectorAll('.head label:last-of-type option')].map(each => each.value).join() === "
+                             f"'{','.join(['', *reversed(days)])}'", explain="the days that have clips")
+        browser.run(driver, """const day = document.querySelector(".head label:last-of-type select"); day.value = given[0];
+            day.dispatchEvent(new Event("change"))""", days[0])
         browser.wait(driver, "document.querySelectorAll('.card').length === 1 && document.querySelector('.card').dataset.id === '1'",
                      explain="the clips until that day")
 

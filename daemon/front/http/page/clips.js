@@ -2,6 +2,8 @@
 
 import {below, get, request} from "./api.js";
 
+const REACH_MS = 3650 * 86400e3;   // of the days that edged is asked for
+
 export const startMs = clip => Date.parse(clip.start);
 export const endMs = clip => clip.open ? Date.now() : Date.parse(clip.end);
 export const videoOf = clip => below(clip.url);
@@ -27,6 +29,15 @@ export function listClips(asked) {
     .filter(([, value]) => value !== undefined && value !== "")
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
   return get(`v1/clips${query.length ? `?${query.join("&")}` : ""}`);
+}
+
+// The days that have clips, by this machine's clock and the newest first: "2026-11-27".
+export async function daysOfClips() {
+  const now = new Date(), [, hours, minutes] = now.toString().match(/GMT([+-]\d\d)(\d\d)/);
+  const from = new Date(now.getTime() - now.getTimezoneOffset() * 60e3 - REACH_MS).toISOString();
+  const query = new URLSearchParams({from: from.replace("Z", `${hours}:${minutes}`), to: now.toISOString(),
+    steps: "1"});
+  return (await get(`v1/timeline?${query}`)).days.reverse();
 }
 
 // The clip of a camera that has this moment; undefined: there is none.

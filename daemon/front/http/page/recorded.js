@@ -1,8 +1,8 @@
 // Recorded: the clips as cards by day, without end; filters; what the disk has room for.
 
 import {
-  causeOf, deleteAtEnd, deleteClip, endMs, fileNameOf, keepClip, lengthOf, listClips, pathOf, pictureOf, startMs,
-  videoOf,
+  causeOf, daysOfClips, deleteAtEnd, deleteClip, endMs, fileNameOf, keepClip, lengthOf, listClips, pathOf, pictureOf,
+  startMs, videoOf,
 } from "./clips.js";
 import {make, say} from "./dom.js";
 import {writeLink} from "./link.js";
@@ -22,6 +22,9 @@ let asked = 0;             // how often the list began anew: answers to an older
 
 const dayName = ms => new Date(ms).toLocaleDateString(undefined,
   {weekday: "long", year: "numeric", month: "long", day: "numeric"});
+const midnight = day => new Date(`${day}T00:00:00`);
+const shortName = day => midnight(day).toLocaleDateString(undefined,
+  {weekday: "short", year: "numeric", month: "short", day: "numeric"});
 const reach = days => days >= 2 ? `${days.toFixed(0)} days` : days >= 1 / 12 ? `${(24 * days).toFixed(0)} hours`
   : `${(1440 * days).toFixed(0)} minutes`;
 const bytes = count => count >= 1e9 ? `${(count / 1e9).toFixed(1)} GB` : `${(count / 1e6).toFixed(0)} MB`;
@@ -121,7 +124,7 @@ function dayOf(clip, isNewest) {
 const matches = clip => !filter.region || clip.regions.includes(filter.region);
 
 function query() {
-  const until = filter.day && new Date(`${filter.day}T00:00:00`);
+  const until = filter.day && midnight(filter.day);
   if (until) {
     until.setDate(until.getDate() + 1);
   }
@@ -231,9 +234,15 @@ function walk(event) {
 // The head
 // ---------------------------------------------------------------------
 
-function options(select, words, chosen, all) {
+function options(select, words, chosen, all, nameOf = word => word) {
   select.replaceChildren(make("option", {value: ""}, all),
-    ...words.map(word => make("option", {value: word, selected: word === chosen}, word)));
+    ...words.map(word => make("option", {value: word, selected: word === chosen}, nameOf(word))));
+}
+
+// Offers the days that have clips.
+async function renewDays() {
+  const days = await daysOfClips().catch(() => [filter.day].filter(Boolean));   // what is wrong, the list tells
+  options(parts.day, days, filter.day, "now", shortName);
 }
 
 // How many days there are, how full the disk is, what was lost.
@@ -273,7 +282,7 @@ function build(place, record) {
     return [made, make("label", {}, `${label} `, made)];
   };
   const [camera, cameraLabel] = select("camera", "Camera"), [region, regionLabel] = select("region", "Region");
-  const day = make("input", {type: "date", onchange: () => { filter.day = day.value; begin(); }});
+  const [day, dayLabel] = select("day", "Until");
   const recordButton = make("button", {type: "button", class: "operator", onclick: async () => {
     try {
       tell("");
@@ -285,10 +294,10 @@ function build(place, record) {
       tell(wrong.message);
     }
   }}, "");
-  parts = {camera, region, storage: make("dl", {class: "facts"}), days: make("div"),
+  parts = {camera, region, day, storage: make("dl", {class: "facts"}), days: make("div"),
     end: make("p", {class: "quiet end"}), fault: make("p", {class: "fault", role: "status"}), record: recordButton};
   place.replaceChildren(make("div", {class: "head"}, make("div", {class: "row"}, cameraLabel, regionLabel,
-    make("label", {}, "Until ", day), recordButton), parts.storage), parts.fault, parts.days, parts.end);
+    dayLabel, recordButton), parts.storage), parts.fault, parts.days, parts.end);
   document.addEventListener("keydown", walk);
   document.addEventListener("scroll", () => isNearEnd() && more(), {capture: true, passive: true});
 }
@@ -304,6 +313,7 @@ export function showRecorded(place, record) {
   options(parts.region, [...new Set(regions)].sort(), filter.region, "all");
   Object.assign(filter, {camera: parts.camera.value, region: parts.region.value});   // those that are still there
   nameRecord();
+  renewDays();
   showStorage();
   if (isNew || was.camera !== filter.camera || was.region !== filter.region || !parts.days.children.length) {
     begin();
