@@ -1,5 +1,9 @@
 // Views by JPEGs, one request after the other: tiles that are small or out of sight, views that no better way plays,
 // and all of them where the link is too slow for video.
+//
+// Requests are better here than /stream.mjpg: four connections do for all tiles, where each stream would hold one of
+// the browser's six; a slow link holds no picture that a newer one has overtaken; and each picture comes with the time
+// of its capture.
 
 import {ask, sleep, within} from "./api.js";
 
