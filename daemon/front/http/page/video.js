@@ -20,6 +20,7 @@ const SLOW_MS = 15000;
 const SLOW_MOST_MS = 240000;
 // From one JPEG of a view to the next, at least: of a large view, a tile, a tile out of sight, and on a slow link.
 const EVERY_MS = {large: 66, tile: 100, hidden: 5000, slow: 500};
+const SHARE_MS = 25;   // from one JPEG to the next of all tiles together: each request costs a browser much
 // How many views at once each way shows; further ones come as JPEGs. Browsers open six connections to a server, and
 // views must leave some of them for what a person does.
 const MOST = {webcodecs: 16, mse: 3, jpeg: 3};
@@ -121,9 +122,10 @@ export class Live {
   }
 
   playSmall() {
-    const signal = this.begin("small");
+    const signal = this.begin("small"), seen = this.small.filter(({isHidden}) => !isHidden).length;
+    const tileMs = Math.max(this.isSlow ? EVERY_MS.slow : EVERY_MS.tile, seen * SHARE_MS);
     const wants = this.small.map(({picture, width, isHidden}) => ({picture, query: `&width=${width}`,
-      everyMs: isHidden ? EVERY_MS.hidden : this.isSlow ? EVERY_MS.slow : EVERY_MS.tile}));
+      everyMs: isHidden ? EVERY_MS.hidden : tileMs}));
     if (!document.hidden && wants.length) {
       const loops = this.large.length ? LOOPS.beside : LOOPS.alone;
       this.keepOn(signal, inner => Promise.all(Array.from({length: Math.min(loops, wants.length)},
