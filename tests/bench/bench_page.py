@@ -1,27 +1,40 @@
-"""Capture to drawn picture in Chromium, of the page's three ways to show live video, the first of them inside TLS as
-well, and of an <img> of /stream.mjpg.
+"""Capture to drawn picture in Chromium, of the page's three ways to show live video, the first of them inside TLS and
+behind an uneven link as well, and of an <img> of /stream.mjpg; a page's first picture; what twelve cameras cost.
 
 The pattern, 1280x720 at 30 fps, on loopback; each frame's number is read from what the page draws, and its capture
 time comes with it. MSE and <img> tell no capture time: there it is that of the number, 30 a second from a frame of
 the first way. Also: the first picture after connecting, and how old the first picture is that is drawn after
 the page was blocked for 2 s and 10 s. JPEGs are fetched 15 times a second, so none follows the one before.
+
+The uneven link (tests/browser/slow_link.py) delays each piece of 2 KiB by 40 ms on average, exponentially distributed,
+and keeps their order; the pattern, 640x360 at 24 fps, behind it. `link_p50_ms` is how late another reader has the whole
+frame behind such a link, and `needless` the pictures that were left out although no newer one was drawn within 30 ms.
+
+The first picture is that of a new browser, from the beginning of the navigation, the median of FIRST of them. Twelve
+cameras of 640x360 and 15 fps are tiles on 1440x900 pixels: CPU time of all of the browser's processes and of the front.
 """
 
 import argparse
+import contextlib
 import importlib.util
 import json
 import pathlib
 import statistics
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "browser"))
 import browser  # noqa: E402
 import daemon  # noqa: E402
+import http_video  # noqa: E402
 from ports import free_port  # noqa: E402
+from slow_link import RECORD, needless, slow_link  # noqa: E402
 
 WIDTH, HEIGHT, FPS = 1280, 720, 30
+JITTER_MS = 40
+FIRST = 5
 BLOCK = """
 const begin = performance.now();
 while (performance.now() - begin < given[0] * 1000) {}
@@ -44,6 +57,18 @@ const look = () => {
   requestAnimationFrame(look);
 };
 look();
+"""
+
+
+# When the page drew its first frame, since it was asked for.
+NOTE_FIRST = """
+const draw = CanvasRenderingContext2D.prototype.drawImage;
+CanvasRenderingContext2D.prototype.drawImage = function (image, ...where) {
+  draw.call(this, image, ...where);
+  if (image instanceof VideoFrame) {
+    globalThis.firstMs ??= performance.now();
+  }
+};
 """
 
 
@@ -79,10 +104,86 @@ def measure(driver, base, way, seconds, due_us):
     row = {"way": way + (" in TLS" if base.startswith("https") else ""), "p50_ms": statistics.median(ages), "p95_ms": quantile(ages, 0.95),
            "p99_ms": quantile(ages, 0.99), "frames": len(seen), "unread": len(seen) - len(read),
            "in_order_percent": 100 * in_order / max(1, read[-1][0] - read[0][0]), "front_cpu_percent": cpu}
-    if way == "webcodecs":
-        row["after_2_s_ms"] = browser.run(driver, BLOCK, 2)
-        row["after_10_s_ms"] = browser.run(driver, BLOCK, 10)
     return row
+
+
+def age_ms(record):
+    return time.time() * 1e3 - record.time_us / 1e3
+
+
+def measure_uneven(driver, server, seconds):
+    due_us = {"cpu": lambda: daemon.process_cpu_s(server.process.pid)}
+    with slow_link(server.settings["http"]["port"]) as link:
+        link.jitter_ms = JITTER_MS
+        with http_video.Video(server, "/v1/video?view=front/plain", port=link.port) as reader:
+            ages = [age_ms(reader.next(http_video.UNIT)) for _ in range(300)]
+        row = measure(driver, f"http://127.0.0.1:{link.port}", "webcodecs", seconds, due_us)
+        pictures = browser.run(driver, RECORD, 1000 * seconds)
+        driver.get("about:blank")
+    return {**row, "way": f"webcodecs, {JITTER_MS} ms of jitter", "link_p50_ms": statistics.median(ages),
+            "skipped": sum(not is_drawn for _, is_drawn in pictures), "needless": len(needless(pictures, 30))}
+
+
+def measure_first(base):
+    with browser.opened() as driver:
+        driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": NOTE_FIRST})
+        driver.get(base)
+        return browser.wait(driver, "window.firstMs", explain="a picture")
+
+
+def family(pid):
+    """A process and those that it has started, and they."""
+    return [pid, *(member for task in pathlib.Path(f"/proc/{pid}/task").iterdir()
+                   for child in (task / "children").read_text().split() for member in family(int(child)))]
+
+
+def measure_twelve(driver, server, seconds):
+    browser.resize(driver, 1440, 900)
+    driver.get(server.status()["http"])
+    browser.run(driver, browser.READER)
+    browser.wait(driver, "[...edged.state.pictures.values()].filter(each => each.drawnMs).length === 12", explain="twelve pictures")
+    time.sleep(5)
+    processes = {"browser": family(driver.service.process.pid), "front": [server.process.pid]}
+    before_s = {name: sum(map(daemon.process_cpu_s, pids)) for name, pids in processes.items()}
+    time.sleep(seconds)
+    cpu = {f"{name}_cpu_percent": 100 * (sum(map(daemon.process_cpu_s, pids)) - before_s[name]) / seconds
+           for name, pids in processes.items()}
+    pictures = browser.run(driver, "return [...edged.state.numbers.values()].reduce((sum, {fps}) => sum + fps, 0)")
+    return {"way": "twelve tiles", "pictures_a_second": pictures, **cpu}
+
+
+@contextlib.contextmanager
+def serve(cameras, **http):
+    with tempfile.TemporaryDirectory(prefix="edged-bench-") as directory:
+        server = daemon.Daemon(directory, cameras, settings={"http": {"port": free_port(), **http}}, STATE_DIRECTORY=directory)
+        try:
+            yield server.start()
+        finally:
+            server.kill()
+
+
+def measure_all(seconds):
+    view = {"name": "plain", "view": "camera", "encoder": "x264enc"}
+    camera = daemon.camera(views=[view], width=WIDTH, height=HEIGHT, fps=FPS)
+    for tls, ways in (False, ("webcodecs", "mse", "jpeg", "img")), (True, ("webcodecs",)):
+        with serve([camera], tls=tls) as server, browser.opened() as driver:
+            due_us = {"cpu": lambda: daemon.process_cpu_s(server.process.pid)}
+            for way in ways:
+                row = measure(driver, server.status()["http"], way, seconds, due_us)
+                if way == "webcodecs":
+                    row |= {f"after_{pause_s}_s_ms": browser.run(driver, BLOCK, pause_s) for pause_s in (2, 10)}
+                yield row
+    with serve([daemon.camera(views=[dict(view)], width=640, height=360, fps=24)]) as server, browser.opened() as driver:
+        yield measure_uneven(driver, server, seconds)
+    with serve([camera]) as server:
+        yield {"way": "first picture", "ms": statistics.median(measure_first(server.status()["http"]) for _ in range(FIRST))}
+    cameras = [daemon.camera(f"camera{i}", views=[dict(view)], width=640, height=360, fps=15) for i in range(12)]
+    with serve(cameras) as server, browser.opened() as driver:
+        yield measure_twelve(driver, server, seconds)
+
+
+def show(row):
+    print("  ".join(f"{key} {value:.1f}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items()), flush=True)
 
 
 def main():
@@ -93,25 +194,13 @@ def main():
     if not importlib.util.find_spec("selenium"):
         print("bench_page: left out, it needs Chromium: scripts/setup --group browser")
         return
-    camera = daemon.camera(views=[{"name": "plain", "view": "camera", "encoder": "x264enc"}],
-                           width=WIDTH, height=HEIGHT, fps=FPS)
     rows = []
-    for tls, ways in (False, ("webcodecs", "mse", "jpeg", "img")), (True, ("webcodecs",)):
-        with tempfile.TemporaryDirectory(prefix="edged-bench-") as directory, browser.opened() as driver:
-            server = daemon.Daemon(directory, [camera], settings={"http": {"port": free_port(), "tls": tls}},
-                                   STATE_DIRECTORY=directory)
-            try:
-                server.start()
-                due_us = {"cpu": lambda: daemon.process_cpu_s(server.process.pid)}
-                for way in ways:
-                    rows.append(measure(driver, server.status()["http"], way, arguments.seconds, due_us))
-            finally:
-                server.kill()
+    for row in measure_all(arguments.seconds):
+        rows.append(row)
+        if not arguments.json:
+            show(row)
     if arguments.json:
         print(json.dumps(rows))
-        return
-    for row in rows:
-        print("  ".join(f"{key} {value:.1f}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items()))
 
 
 if __name__ == "__main__":

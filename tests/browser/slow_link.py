@@ -1,4 +1,5 @@
-"""A link between a browser and edged that keeps the order of what it delays: a TCP proxy with jitter and a rate."""
+"""A link between a browser and edged that keeps the order of what it delays: a TCP proxy with jitter and a rate; and which
+pictures the page leaves out behind it."""
 
 import asyncio
 import contextlib
@@ -7,6 +8,19 @@ import socket
 import threading
 import time
 
+# Each picture of the view that was decoded: when, and whether it was drawn.
+RECORD = """
+const picture = edged.state.pictures.get("front/plain"), draw = picture.draw.bind(picture);
+let skipped = 0;
+window.pictures = [];
+picture.draw = (...all) => { draw(...all); pictures.push([performance.now(), true]); };
+Object.defineProperty(picture, "skipped", {get: () => skipped, set: count => {
+  count > skipped && pictures.push([performance.now(), false]);
+  skipped = count;
+}});
+await new Promise(resolve => setTimeout(resolve, given[0]));
+return pictures;
+"""
 PIECE_BYTES = 2048
 QUEUED_BYTES = 65536  # what the link holds, as a router does
 
@@ -86,3 +100,10 @@ def slow_link(target):
         yield link
     finally:
         link.close()
+
+
+def needless(pictures, patience_ms):
+    """Those of RECORD that were left out although no newer one was drawn so soon."""
+    drawn = [at_ms for at_ms, is_drawn in pictures if is_drawn]
+    return [at_ms for at_ms, is_drawn in pictures if not is_drawn and at_ms < pictures[-1][0]
+            and not any(at_ms <= later < at_ms + patience_ms for later in drawn)]

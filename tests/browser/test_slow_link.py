@@ -4,20 +4,8 @@ import pytest
 
 import browser
 import daemon
-from slow_link import slow_link
+from slow_link import RECORD, needless, slow_link
 
-# Each picture of the view that is decoded: when, and whether it was drawn.
-NOTE = """
-const picture = edged.state.pictures.get("front/plain"), draw = picture.draw.bind(picture);
-let skipped = 0;
-window.pictures = [];
-picture.draw = (...all) => { draw(...all); pictures.push([performance.now(), true]); };
-Object.defineProperty(picture, "skipped", {get: () => skipped, set: count => {
-  count > skipped && pictures.push([performance.now(), false]);
-  skipped = count;
-}});
-"""
-RECORD = "pictures.length = 0; await new Promise(resolve => setTimeout(resolve, 5000)); return pictures"
 LINKS = {"jitter": {"jitter_ms": 40}, "three_quarters": {"share": 0.75}, "a_thirteenth": {"share": 0.077}}
 CAMERAS = [daemon.camera(views=[{"name": "plain", "view": "camera", "bitrate_kbps": 4000, "keyframe_s": 1}],
                          width=640, height=360, fps=24)]
@@ -41,19 +29,15 @@ def kbps(server, driver):
 def test_the_newest_picture_is_drawn(server, driver, kbps, link):
     with slow_link(server.settings["http"]["port"]) as between:
         open_page(driver, between.port)
-        browser.run(driver, NOTE)
-        before = browser.run(driver, RECORD)
         between.jitter_ms, between.kbps = LINKS[link].get("jitter_ms", 0), LINKS[link].get("share", 0) * kbps
-        pictures = browser.run(driver, RECORD)
+        pictures = browser.run(driver, RECORD, 5000)
         driver.get("about:blank")
-    usual = sum(is_drawn for _, is_drawn in before) / len(before)  # less than all where the machine is busy
-    drawn = [at_ms for at_ms, is_drawn in pictures if is_drawn]
-    needless = [at_ms for at_ms, is_drawn in pictures if not is_drawn and at_ms < pictures[-1][0]
-                and not any(at_ms <= later < at_ms + 500 for later in drawn)]
-    print(f"{link}: {kbps:.0f} kbit/s, {len(pictures)} pictures came, {len(drawn)} drawn, {len(needless)} left out needlessly; "
-          f"{usual:.2f} of all were drawn before")
-    assert drawn and not needless
-    assert len(drawn) > 0.8 * usual * len(pictures)
+    # A busy machine pauses for longer than these links do, and what came meanwhile is decoded at once.
+    paused = [after for (before, _), (after, _) in zip(pictures, pictures[1:]) if after - before > 150]
+    left_out = [at_ms for at_ms, is_drawn in pictures if not is_drawn and not any(0 <= at_ms - end < 500 for end in paused)]
+    print(f"{link}: {kbps:.0f} kbit/s, {len(pictures)} pictures came, {len(left_out)} left out after no pause")
+    assert any(is_drawn for _, is_drawn in pictures) and not needless(pictures, 500)
+    assert len(left_out) < 0.2 * len(pictures)
 
 
 def test_a_link_too_slow_for_video_gets_small_pictures_until_it_is_faster(server, driver, kbps):
