@@ -213,13 +213,23 @@ static int send_request(const struct client *client, const char *method, const c
     return 0;
 }
 
+static int read_status(const struct client *client, const char *head, struct error *error)
+{
+    int status;
+
+    return sscanf(head, "HTTP/1.%*1[01] %3d", &status) == 1
+               ? status
+               : error_set(error, -EPROTO,
+                           "%s: what listens there speaks no HTTP: is it edged, and not https?",
+                           client->place.name);
+}
+
 // Reads the head of a reply and not a byte of its body. Returns the status.
 static int read_head(const struct client *client, struct client_wire *wire,
                      char head[HEAD_MAX_BYTES], struct error *error)
 {
     size_t used = 0;
     ssize_t count = 1;
-    int status;
 
     while (count > 0 && (used < 4 || memcmp(head + used - 4, "\r\n\r\n", 4) != 0)) {
         count = used + 1 < HEAD_MAX_BYTES ? client_wire_receive(wire, head + used, 1) : 0;
@@ -227,13 +237,8 @@ static int read_head(const struct client *client, struct client_wire *wire,
             return explain(client, (int)count, error);
         used += (size_t)count;
     }
-    head[used] = 0;
-    if (count == 0 || sscanf(head, "HTTP/1.%*1[01] %3d", &status) != 1) {
-        return error_set(error, -EPROTO,
-                         "%s: what listens there speaks no HTTP: is it edged, and not https?",
-                         client->place.name);
-    }
-    return status;
+    head[count > 0 ? used : 0] = 0; // one that is cut short is none
+    return read_status(client, head, error);
 }
 
 // How long the head says that the body is; SIZE_MAX: it does not.
@@ -362,6 +367,31 @@ int client_delete(const struct client *client, const char *page, struct error *e
     _cleanup_(cleanup_free) char *body = NULL;
 
     return ask(client, "DELETE", page, NULL, POST_TIMEOUT_S, error, &body, NULL);
+}
+
+int client_begin(const struct client *client, const char *page, struct error *error,
+                 struct client_wire **ret_wire)
+{
+    return send_request(client, "GET", page, "", "", error, ret_wire);
+}
+
+int client_read_reply(const struct client *client, const GString *reply, struct error *error,
+                      const char **ret_body, size_t *ret_size)
+{
+    const char *head_end = strstr(reply->str, "\r\n\r\n");
+    int status = read_status(client, head_end ? reply->str : "", error);
+
+    if (status < 0)
+        return status;
+    const char *body = head_end + strlen("\r\n\r\n");
+    size_t size = reply->len - (size_t)(body - reply->str);
+    if (status / 100 != 2)
+        return refused(client, status, body, error);
+    if (size != body_length(reply->str))
+        return error_set(error, -EPROTO, "%s: edged's reply is cut short", client->place.name);
+    *ret_body = body;
+    *ret_size = size;
+    return 0;
 }
 
 // GETs `page` and reads the head of the reply. Its status is 200; else -errno.

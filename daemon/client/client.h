@@ -63,7 +63,16 @@ int client_get(const struct client *client, const char *page, struct error *erro
 int client_get_bytes(const struct client *client, const char *page, struct error *error,
                      char **ret_body, size_t *ret_size);
 
-// The same with a POST, that may take 60 s. Its body is `json`; NULL: it has none.
+// GETs `page` and does not wait for the reply: the caller reads all of it from *ret_wire, and
+// client_wire_free()s that. Errors of client_wire_open().
+int client_begin(const struct client *client, const char *page, struct error *error,
+                 struct client_wire **ret_wire);
+// The body in such a reply, of *ret_size bytes as they came, which is the reply's own. Errors of
+// client_get().
+int client_read_reply(const struct client *client, const GString *reply, struct error *error,
+                      const char **ret_body, size_t *ret_size);
+
+// The same as client_get() with a POST, that may take 60 s. Its body is `json`; NULL: it has none.
 int client_post(const struct client *client, const char *page, const char *json,
                 struct error *error, char **ret_body);
 

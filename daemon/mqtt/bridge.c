@@ -7,6 +7,7 @@
 #include "daemon/mqtt/broker.h"
 #include "daemon/mqtt/command.h"
 #include "daemon/mqtt/discovery.h"
+#include "daemon/mqtt/picture_requests.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -36,6 +37,7 @@ struct bridge {
     GHashTable *told;      // payloads by their topics, as the broker has them; owned
     GHashTable *so;        // topics that were told of, or were as before, since tell_all(); owned
     GHashTable *moving;    // "CAMERA/REGION" of the regions in which something moves; owned
+    struct picture_requests *pictures; // owned
     struct log_limit refusals;
 };
 
@@ -302,7 +304,7 @@ static void tell_all(struct bridge *bridge)
     struct error error = {0};
     bool has_problem = false;
 
-    if (!broker_is_connected(bridge->broker) || !bridge->config)
+    if (!broker_is_connected(bridge->broker) || !bridge->config || !bridge->discovery)
         return;
     if (ask(bridge, "/v1/status", &error, &bridge->status) < 0) {
         tell_below(bridge, "offline", "available"); // the stream of events ends as well
@@ -495,20 +497,17 @@ static int refresh(struct bridge *bridge, struct error *error)
     return 0;
 }
 
-static void send_snapshot(struct bridge *bridge, const char *camera)
+// The camera or the broker may be gone since the picture was asked for.
+static void on_picture(void *context, const char *camera, const char *jpeg, size_t size)
 {
-    g_autofree char *page = g_strdup_printf("/snapshot.jpg?camera=%s", camera);
-    g_autofree char *topic = g_strdup_printf("%s/%s/snapshot", bridge->topic, camera);
-    _cleanup_(cleanup_free) char *jpeg = NULL;
-    struct error error = {0};
-    size_t size;
+    struct bridge *bridge = context;
+    const struct edged_view edged = view_of(bridge);
 
-    if (broker_unconfirmed(bridge->broker) > UNCONFIRMED_MAX)
+    if (!bridge->broker || !settings_of(&edged, camera) ||
+        broker_unconfirmed(bridge->broker) > UNCONFIRMED_MAX)
         return;
-    if (client_get_bytes(bridge->client, page, &error, &jpeg, &size) == 0)
-        broker_publish(bridge->broker, topic, jpeg, size, 0, true);
-    else
-        log_debug("%s: no picture of the motion: %s", camera, error.text);
+    g_autofree char *topic = g_strdup_printf("%s/%s/snapshot", bridge->topic, camera);
+    broker_publish(bridge->broker, topic, jpeg, size, 0, true);
 }
 
 // An event entity of Home Assistant takes its type from the member event_type.
@@ -546,7 +545,7 @@ static void take_motion(struct bridge *bridge, JsonObject *event)
     tell_event(bridge, event, of_camera);
     tell_event(bridge, event, of_region);
     if (has_begun)
-        send_snapshot(bridge, camera);
+        picture_requests_add(bridge->pictures, camera);
 }
 
 static void take_event(struct bridge *bridge, JsonObject *event)
@@ -672,6 +671,7 @@ struct bridge *bridge_new(const struct client *client)
     bridge->told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     bridge->so = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     bridge->moving = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    bridge->pictures = picture_requests_new(client, on_picture, bridge);
     event_stream_init(&bridge->stream, client, "/v1/events", &handler);
     bridge->retry = g_timeout_add(0, on_retry, bridge);
     return bridge;
@@ -684,6 +684,7 @@ void bridge_free(struct bridge *bridge)
     g_clear_handle_id(&bridge->retry, g_source_remove);
     g_clear_handle_id(&bridge->renewal, g_source_remove);
     event_stream_finish(&bridge->stream);
+    picture_requests_free(bridge->pictures);
     disconnect_broker(bridge);
     g_clear_pointer(&bridge->schema, json_object_unref);
     g_clear_pointer(&bridge->config, json_object_unref);

@@ -7,6 +7,8 @@ import pwd
 import signal
 import time
 
+import cv2
+import numpy as np
 import pytest
 
 import daemon
@@ -128,6 +130,17 @@ def test_motion_is_kept_as_a_state_and_told_once_as_an_event(moving, broker, run
     later.wait("connected to the broker")
     listener.wait_for(available="online", front__motion="ON")
     assert [event["number"] for event in listener.of("front/event")] == [1, 1, 2]
+
+
+def test_a_picture_of_the_motion_is_kept(edged, broker, run, tmp_path):
+    server = edged([daemon.camera(width=320, height=240, regions=[{"name": "all"}])], settings=settings_of(broker),
+                   STATE_DIRECTORY=tmp_path)
+    run(mqtt.bridge, server).wait("connected to the broker")
+    run(mqtt.Listener, broker).wait_for(front__motion="ON")  # the pattern always moves
+    picture = mqtt.subprocess.run(["mosquitto_sub", "-p", str(broker.port), "-t", f"{BASE}/front/snapshot", "-C", "1", "-N"],
+                                  capture_output=True, timeout=daemon.PATIENCE_S, check=True).stdout
+    size = cv2.imdecode(np.frombuffer(picture, np.uint8), cv2.IMREAD_COLOR).shape
+    assert size == (240, 320, 3)
 
 
 def test_commands_change_settings_for_good_and_refused_ones_are_told_of(moving, broker, run):
