@@ -25,6 +25,21 @@ logger:
   default: warning
 """
 
+# What has no other API than its WebSocket.
+ASK_FOR_STREAM = """
+import aiohttp, asyncio, json, sys
+
+async def ask(url, token, camera):
+    async with aiohttp.ClientSession() as session, session.ws_connect(url) as socket:
+        await socket.receive_json()
+        await socket.send_json({"type": "auth", "access_token": token})
+        await socket.receive_json()
+        await socket.send_json({"id": 1, "type": "camera/stream", "entity_id": camera})
+        print(json.dumps(await socket.receive_json()))
+
+asyncio.run(ask(*sys.argv[1:]))
+"""
+
 
 class HomeAssistant:
     def __init__(self, folder):
@@ -84,6 +99,23 @@ class HomeAssistant:
     def wait_state(self, entity, state):
         daemon.wait_for(lambda: self.state(entity) == state,
                         explain=lambda: f"{entity} is {self.state(entity)}\n{self.log()}")
+
+    def picture(self, camera):
+        """The JPEG that its pages show."""
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/api/camera_proxy/{camera}",
+                                         headers={"Authorization": f"Bearer {self.token}"})
+        with urllib.request.urlopen(request, timeout=daemon.PATIENCE_S) as answer:
+            assert answer.headers["Content-Type"] == "image/jpeg"
+            return answer.read()
+
+    def stream(self, camera):
+        """The address of the HLS that its pages play."""
+        python = pathlib.Path(os.environ["EDGED_CONNECT"]) / "bin/python"
+        told = json.loads(subprocess.run(
+            [python, "-c", ASK_FOR_STREAM, f"http://127.0.0.1:{self.port}/api/websocket", self.token, camera],
+            check=True, stdout=subprocess.PIPE, timeout=daemon.PATIENCE_S).stdout)
+        assert told["success"], (told, self.log())
+        return f"http://127.0.0.1:{self.port}{told['result']['url']}"
 
     def call(self, service, entity, **data):
         self.ask(f"/api/services/{service.replace('.', '/')}", {"entity_id": entity, **data})

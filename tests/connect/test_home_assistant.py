@@ -1,4 +1,5 @@
-"""edged in a real Home Assistant: found by itself, controlled, and after each end was killed, frozen or emptied.
+"""edged in a real Home Assistant: found by itself, controlled, and after each end was killed, frozen or emptied; and
+as a generic camera, by its addresses alone.
 
 The states are Home Assistant's own. `make check-connect` installs it; it is no part of the other suites.
 """
@@ -6,9 +7,14 @@ The states are Home Assistant's own. `make check-connect` installs it; it is no 
 import os
 import signal
 
+import clients
+import cv2
 import daemon
 import mqtt
+import numpy as np
 from home_assistant import HomeAssistant
+from ports import free_port
+from test_http import write_users
 
 FAKE_CAMERA = daemon.BUILD / "tests/fakes/camera/fake_camera"
 REGIONS = [{"name": "door"}, {"name": "yard"}]
@@ -73,3 +79,25 @@ def test_home_assistant_finds_controls_and_keeps_a_camera(edged, tmp_path):
         home.stop()
         bridge.end()
         broker.stop()
+
+
+def test_a_generic_camera_shows_a_picture_and_plays_by_hls(edged, home, tmp_path):
+    """By a login of HTTP's and RTSP's Digest."""
+    write_users(tmp_path / "users", vera="viewer")
+    port = free_port()
+    server = edged([daemon.camera(width=320, height=240)], settings={"http": {"port": port}, "rtsp": {"users": str(tmp_path / "users")}})
+    server.wait_mount("/front/edges", lambda mount: mount["width"] == 320)
+    home.add("generic", {
+        "still_image_url": f"http://127.0.0.1:{port}/snapshot.jpg?camera=front", "stream_source": server.url("/front/edges"),
+        "authentication": "digest", "username": "vera", "password": "pass", "framerate": 2, "verify_ssl": True},
+             {"confirmed_ok": True})
+    home.wait_state("camera.127_0_0_1", "idle")
+    picture = cv2.imdecode(np.frombuffer(home.picture("camera.127_0_0_1"), np.uint8), cv2.IMREAD_COLOR)
+    assert picture.shape == (240, 320, 3)
+    viewer = clients.Viewer(home.stream("camera.127_0_0_1"), program="ffmpeg", size=(320, 240))
+    try:
+        viewer.wait_numbers(90)
+        server.assert_accounted(viewer)
+    finally:
+        viewer.stop()
+    assert "components.generic" not in home.log() and "components.stream" not in home.log(), home.log()
