@@ -169,14 +169,20 @@ def test_live_keys_again_and_again_lose_no_frame_and_no_memory(serve, watch, rea
                 assert status == 200 and {change["key"] for change in answer["changed"]} <= {path}, answer
         return [daemon.process_memory_kib(pid) for pid in pids]
 
-    before_kib = set_all(max(4, turns // 4))
-    after_kib = set_all(turns)
+    rounds = [set_all(max(4, turns // 4)), set_all(turns)]
+
+    def has_grown():
+        return any(after >= before + 8192 for before, after in zip(*rounds[-2:]))
+
+    # A leak grows in each round. What waits in queues on a busy machine has its most once.
+    while has_grown() and len(rounds) < 6:
+        rounds.append(set_all(turns))
     viewer.wait_after(time.monotonic_ns(), pattern.FPS)
     missing, unreadable = pattern.holes(viewer.frames)
-    print(f"{len(keys)} keys, each {turns} times: front and camera {before_kib} -> {after_kib} KiB, "
+    print(f"{len(keys)} keys, each {turns} times: front and camera {rounds} KiB, "
           f"{len(viewer.frames)} frames, {missing} missing, of these {unreadable} unreadable, "
           f"{server.dropped()} dropped by a busy machine")
-    assert all(after < before + 8192 for before, after in zip(before_kib, after_kib))
+    assert not has_grown()
     server.assert_accounted(viewer)  # which an unreadable frame has to be as well
     assert pids == [server.process.pid, server.camera()["process"]["pid"]]
     settled = get(server)
