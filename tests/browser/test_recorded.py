@@ -126,7 +126,9 @@ def test_many_clips_that_have_ended_are_asked_for_once(server, recorder, driver)
     assert asked() <= 5
 
 
-def test_clips_are_asked_for_once_somebody_has_logged_in(tmp_path, server, recorder, driver):
+@pytest.mark.parametrize("fails", ["", "v1/session", "v1/status"])
+def test_clips_are_asked_for_once_somebody_has_logged_in(tmp_path, server, recorder, driver, fails):
+    """Also if one of the page's first requests then fails, as with an edged that is not run for 3 s."""
     server.stop()
     server.settings["rtsp"] = {"users": str(tmp_path / "rtsp.users")}
     server.write_config(server.cameras)
@@ -138,6 +140,8 @@ def test_clips_are_asked_for_once_somebody_has_logged_in(tmp_path, server, recor
     time.sleep(1)
     assert not driver.find_element("id", "fault").text
     recorder.asked.clear()
+    browser.run(driver, """const real = window.fetch; let left = 1; window.fetch = (path, ...how) =>
+        given[0] && String(path).includes(given[0]) && left-- > 0 ? Promise.reject(new TypeError("gone")) : real(path, ...how)""", fails)
     for name, text in (("user", "otto"), ("password", "pass\ue007")):
         driver.find_element("css selector", f"#login input[name={name}]").send_keys(text)
     browser.wait(driver, "edged.state.pictures.get('front/plain')?.drawnMs", explain="a picture")

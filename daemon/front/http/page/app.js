@@ -199,12 +199,13 @@ async function start() {
   const session = await get("v1/session");
   if (!session.role) {
     state.session = session;
-    logIn(() => start());
+    logIn(begin);
     return;
   }
   state.schema ??= await get("v1/config/schema").catch(() => null);
   const count = changeCount();
   const config = session.can_change ? await get("v1/config").catch(() => null) : null;
+  const status = await get("v1/status");
   if (isChanging() || count !== changeCount()) {
     renewSoon();   // these settings may be older than what was changed from here
     return;
@@ -213,7 +214,7 @@ async function start() {
   if (isNew) {
     Object.assign(state, {session, config});
   }
-  takeStatus(await get("v1/status"));
+  takeStatus(status);
   if (isNew) {
     showUser();
     buildTabs();
