@@ -156,6 +156,9 @@ static void reload(void *context)
 
     if (front->look_timer || front->model.is_stopping)
         return;
+    // systemd would take the readiness after the reload before for that after this one.
+    g_clear_handle_id(&front->ready_timer, g_source_remove);
+    front->ready = true;
     sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRId64, clock_now_ns() / NS_PER_US);
     front->looks = (struct reload_looks){0};
     verdict->is_logged =

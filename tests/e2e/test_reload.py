@@ -166,6 +166,19 @@ def test_users_that_are_being_written_are_taken_when_they_are_whole(edged, tmp_p
     daemon.wait_for(stays)
 
 
+def test_readiness_is_told_of_the_last_reload(edged):
+    """That of the one before, whose camera has nothing to show for 3 s, is due while edged looks again at its file."""
+    server = edged([daemon.camera()], EDGED_CAMERA_PROGRAM=daemon.BUILD / "tests/fakes/camera/fake_camera", FAKE_CAMERA="no-slates")
+    server.write_config(server.cameras)
+    os.utime(server.config, (1e9, 1e9))
+    subprocess.run([daemon.EDGECTL, "reload", "--socket", server.socket], check=True, stdout=subprocess.DEVNULL,
+                   timeout=daemon.PATIENCE_S)
+    time.sleep(2.5)
+    server.config.write_text(server.config.read_text() + "\n")
+    server.hang_up()
+    assert server.stderr().count("configuration reloaded from") == 2
+
+
 @pytest.mark.parametrize("text, error", [
     ("", r'rtsp.address: got "0.0.0.0", allowed: 127.0.0.0/8, .*, or this with users'),
     ('rtsp = { port = 1; users = "%(users)s"; tls_port = %(port)d; };',
