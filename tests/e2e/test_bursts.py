@@ -131,12 +131,15 @@ def test_a_slow_encoder_gives_up_rate_and_costs_another_view_nothing(edged, watc
     viewer = watch(server.url("/front/fast"), view="camera", size=SIZE)
     slow = server.wait_mount("/front/slow", lambda m: "rate 1/" in m["governor"])
     assert slow["encoder"] == "v4l2h264enc"
-    dropped = daemon.wait_for(lambda: (lost := server.mount("/front/slow")["dropped"]) > 5 * FPS and lost)
+
+    def others():
+        """What a busy machine may leave out, but not as many of them as the slow encoder does, which goes on and on."""
+        return server.camera()["dropped"] + server.mount("/front/fast")["dropped"]
+
+    daemon.wait_for(lambda: server.mount("/front/slow")["dropped"] > others() + 5 * FPS)
     missing, _ = pattern.holes(viewer.frames[FPS // 2:], NUMBERED)
     server.dropped_until_now()
-    others = server.camera()["dropped"] + server.mount("/front/fast")["dropped"]
-    assert others < dropped, "a busy machine may drop some"
-    assert missing <= others * FPS
+    assert missing <= others() * FPS
     slowness.unlink()
     server.wait_mount("/front/slow", lambda m: m["governor"] == "")
 
