@@ -52,7 +52,7 @@ def _read_response(connection):
     )
     while len(body) < length:
         body += _receive(connection)
-    return lines, body.decode()
+    return lines, body[:length].decode()  # pictures may follow at once
 
 
 def _receive(connection):
