@@ -3,6 +3,7 @@ And what one that crashes or hangs leaves behind.
 
 Without a sanitizer memory is filled with junk as it is freed, so that a use after free crashes."""
 
+import ctypes
 import http.client
 import os
 import random
@@ -158,7 +159,8 @@ def test_a_crash_leaves_its_addresses_and_nothing_of_the_memory(edged, tmp_path,
     daemon.wait_for(lambda: server.status()["recorder"]["state"] == "ready")  # it minds signals by then
     pids = {"edged": server.process.pid, "edged-camera": server.camera("a")["process"]["pid"]}
     recorder, = set(daemon.process_children(server.process.pid)) - set(pids.values())
-    os.kill({**pids, "edged-recorder": recorder}[program], number)
+    pid = {**pids, "edged-recorder": recorder}[program]
+    ctypes.CDLL(None).tgkill(pid, pid, number)  # by kill() any thread may get it
     said = server.wait_stderr(CRASH)
     file = daemon.BUILD / program
     assert (said[1], int(said[2]), said[3], said[5]) == (program, number, number.name, build_id_of(file))
