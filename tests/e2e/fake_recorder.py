@@ -19,7 +19,7 @@ DAY_NS = 86400 * 10**9
 
 def read_structs(text):
     """What record.h declares, by the names without "record_", and its numbers. A clip has the facts of clip_facts.h."""
-    rows = re.findall(r"(?:VALUE|TEXT)\((\w+), (\w+), [A-Z]", (LINK / "clip_facts.h").read_text())
+    rows = re.findall(r"(?:VALUE|TEXT)\([\\\s]*(\w+), (\w+), [A-Z]", (LINK / "clip_facts.h").read_text())
     facts = "".join(f"char {member}[{form}];" if form.isupper() else f"{form} {member};" for form, member in rows)
     text = re.sub(r"CLIP_FACTS\(.*\)", facts, text)
     numbers = {name: int(value) << int(shift or 0)
