@@ -1,5 +1,6 @@
 """Home Assistant without a screen: started, onboarded and asked by its API."""
 
+import datetime
 import json
 import os
 import pathlib
@@ -95,6 +96,13 @@ class HomeAssistant:
         """None: it is not there."""
         found = self.ask(f"/api/states/{entity}")
         return found and found["state"]
+
+    def attributes(self, entity):
+        return self.ask(f"/api/states/{entity}")["attributes"]
+
+    def changed(self, entity):
+        """When its state changed, in seconds since 1970."""
+        return datetime.datetime.fromisoformat(self.ask(f"/api/states/{entity}")["last_changed"]).timestamp()
 
     def wait_state(self, entity, state):
         daemon.wait_for(lambda: self.state(entity) == state,

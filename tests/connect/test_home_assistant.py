@@ -6,6 +6,8 @@ The states are Home Assistant's own. `make check-connect` installs it; it is no 
 
 import os
 import signal
+import statistics
+import time
 
 import clients
 import cv2
@@ -18,6 +20,7 @@ from test_http import write_users
 
 FAKE_CAMERA = daemon.BUILD / "tests/fakes/camera/fake_camera"
 REGIONS = [{"name": "door"}, {"name": "yard"}]
+GAIN = "number.front_edges_gain"
 CONNECTED, MOTION, YARD = (f"binary_sensor.front_{name}" for name in ("connected", "motion_door", "motion_yard"))
 
 
@@ -33,7 +36,7 @@ def test_home_assistant_finds_controls_and_keeps_a_camera(edged, tmp_path):
         home.add("mqtt", {"broker": "127.0.0.1", "port": broker.port})
         # Found, with every entity that is shown by default, and without a complaint.
         for entity, state in ((CONNECTED, "on"), (MOTION, "off"), (YARD, "off"), ("switch.front_armed", "on"),
-                              ("sensor.front_state", "live"), ("number.front_edges_gain", "1.0"),
+                              ("sensor.front_state", "live"), (GAIN, "1.0"),
                               ("select.front_edges_operator", "sobel"), ("select.front_record_mode", "off"),
                               ("button.front_record_30_s", "unknown"), ("event.front_event", "unknown"),
                               ("binary_sensor.edged_jetson_3f2a_problem", "off")):
@@ -42,8 +45,8 @@ def test_home_assistant_finds_controls_and_keeps_a_camera(edged, tmp_path):
         # Motion, and settings both ways.
         os.kill(server.camera()["process"]["pid"], signal.SIGUSR1)
         home.wait_state(MOTION, "on")
-        home.call("number.set_value", "number.front_edges_gain", value=3.3)
-        home.wait_state("number.front_edges_gain", "3.3")
+        home.call("number.set_value", GAIN, value=3.3)
+        home.wait_state(GAIN, "3.3")
         home.call("select.select_option", "select.front_edges_operator", option="scharr")
         home.wait_state("select.front_edges_operator", "scharr")
         # Each end, killed, frozen and emptied.
@@ -70,13 +73,46 @@ def test_home_assistant_finds_controls_and_keeps_a_camera(edged, tmp_path):
         home.wait_state(CONNECTED, "unavailable")
         server.start()
         home.wait_state(CONNECTED, "on")
-        home.wait_state("number.front_edges_gain", "3.3")  # it was kept
+        home.wait_state(GAIN, "3.3")  # it was kept
         # A region that is gone takes its entities with it.
         server.reload([daemon.camera(regions=REGIONS[:1])])
         home.wait_state(YARD, None)
         home.wait_state(MOTION, "off")
     finally:
         home.stop()
+        bridge.end()
+        broker.stop()
+
+
+def test_home_assistant_shows_motion_and_a_setting_at_once(edged, home, tmp_path):
+    """By its own clock: half of all changes within a quarter of a second, on a machine with other work as well. The camera
+    of the tests makes no pictures, which motion must not wait for."""
+    broker = mqtt.Broker(tmp_path / "broker").start()
+    server = edged([daemon.camera(regions=REGIONS)], settings={"mqtt": {"broker": "127.0.0.1", "port": broker.port}},
+                   EDGED_CAMERA_PROGRAM=FAKE_CAMERA, FAKE_CAMERA="motion", STATE_DIRECTORY=tmp_path)
+    server.wait_camera("front", lambda c: c["state"] == "live" and len(c["regions"]) == 2)
+    bridge = mqtt.bridge(server)
+    try:
+        home.add("mqtt", {"broker": "127.0.0.1", "port": broker.port})
+        home.wait_state(MOTION, "off")
+        home.wait_state(GAIN, "1.0")
+        by_motion, by_setting = [], []
+        for turn in range(20):
+            begin = time.time()
+            os.kill(server.camera()["process"]["pid"], signal.SIGUSR1)
+            home.wait_state(MOTION, "off" if turn % 2 else "on")
+            event = daemon.wait_for(lambda begin=begin: home.attributes("event.front_event").get("time_ns", 0) / 1e9 > begin and
+                                    home.attributes("event.front_event"))
+            by_motion.append(home.changed(MOTION) - event["time_ns"] / 1e9)
+            time.sleep(0.2)  # Home Assistant sends nothing before a broker's kernel has acknowledged what it sent before
+            begin = time.time()
+            home.call("number.set_value", GAIN, value=2.0 + turn)
+            home.wait_state(GAIN, str(2.0 + turn))
+            by_setting.append(home.changed(GAIN) - begin)
+        medians = [statistics.median(took) for took in (by_motion, by_setting)]
+        print("a frame's motion is shown after {:.1f} ms, a setting after {:.1f} ms".format(*(1e3 * s for s in medians)))
+        assert max(medians) < 0.25, (by_motion, by_setting)
+    finally:
         bridge.end()
         broker.stop()
 
