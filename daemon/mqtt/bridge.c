@@ -504,8 +504,9 @@ static void on_picture(void *context, const char *camera, const char *jpeg, size
     const struct edged_view edged = view_of(bridge);
 
     if (!bridge->broker || !settings_of(&edged, camera) ||
-        broker_unconfirmed(bridge->broker) > UNCONFIRMED_MAX)
+        broker_unconfirmed(bridge->broker) > UNCONFIRMED_MAX) {
         return;
+    }
     g_autofree char *topic = g_strdup_printf("%s/%s/snapshot", bridge->topic, camera);
     broker_publish(bridge->broker, topic, jpeg, size, 0, true);
 }

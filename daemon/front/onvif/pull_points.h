@@ -23,7 +23,7 @@
 #define PULL_POINT_IDLE_S 60 // then it makes room for another
 #define PULL_POINT_ID_SIZE 33
 
-// What each is to clients: topics[] and answer_properties() of events.c.
+// Clients know them by topics[] and answer_properties() of events.c.
 enum pull_topic { PULL_MOTION_ALARM, PULL_CELL_MOTION, PULL_TOPIC_COUNT };
 
 struct pull_message {
