@@ -25,7 +25,7 @@ struct bridge {
     guint retry; // GLib source id; 0: the stream is connected
     unsigned retry_ms;
     bool is_lost_told;
-    guint renewal;      // GLib source id: what is so is about to be asked for
+    guint renewal;      // GLib source id: edged is about to be asked for its state
     int64_t renewed_ns; // when it was asked for last
 
     char *id;                             // of this machine; owned
@@ -35,7 +35,7 @@ struct bridge {
     char *settings;        // the group mqtt that the broker is connected by; owned; NULL: none
     struct broker *broker; // owned; NULL: none is configured
     GHashTable *told;      // payloads by their topics, as the broker has them; owned
-    GHashTable *so;        // topics that were told of, or were as before, since tell_all(); owned
+    GHashTable *current;   // topics that were told of, or were as before, since tell_all(); owned
     GHashTable *moving;    // "CAMERA/REGION" of the regions in which something moves; owned
     struct picture_requests *pictures; // owned
     struct log_limit refusals;
@@ -44,10 +44,10 @@ struct bridge {
 // To the broker
 // ---------------------------------------------------------------------
 
-// Tells what is so, unless the broker has it. Takes over `topic`.
+// Publishes a state, unless the broker has it. Takes over `topic`.
 static void tell(struct bridge *bridge, char *topic, const char *payload)
 {
-    g_hash_table_add(bridge->so, g_strdup(topic));
+    g_hash_table_add(bridge->current, g_strdup(topic));
     if (!broker_is_connected(bridge->broker) ||
         g_strcmp0(g_hash_table_lookup(bridge->told, topic), payload) == 0) {
         g_free(topic);
@@ -86,13 +86,13 @@ static void take_back(const struct bridge *bridge, const char *topic)
     broker_publish(bridge->broker, topic, "", 0, 1, true);
 }
 
-static struct edged_view view_of(const struct bridge *bridge)
+static struct edged_state state_of(const struct bridge *bridge)
 {
-    return (struct edged_view){.id = bridge->id,
-                               .topic = bridge->topic,
-                               .schema = bridge->schema,
-                               .config = bridge->config,
-                               .status = bridge->status};
+    return (struct edged_state){.id = bridge->id,
+                                .topic = bridge->topic,
+                                .schema = bridge->schema,
+                                .config = bridge->config,
+                                .status = bridge->status};
 }
 
 // Discovery
@@ -113,7 +113,7 @@ static GList *cameras_of(const struct bridge *bridge)
 
 static void tell_discovery(struct bridge *bridge)
 {
-    const struct edged_view edged = view_of(bridge);
+    const struct edged_state edged = state_of(bridge);
     g_autoptr(GList) cameras = cameras_of(bridge);
     g_autofree char *own = discovery_of_edged(&edged);
 
@@ -148,7 +148,7 @@ static char *camera_of_topic(const struct bridge *bridge, const char *topic)
 static void take_old_discovery(struct bridge *bridge, const char *topic, const char *old)
 {
     g_autofree char *camera = camera_of_topic(bridge, topic);
-    const struct edged_view edged = view_of(bridge);
+    const struct edged_state edged = state_of(bridge);
 
     if (!camera || !*old)
         return;
@@ -175,7 +175,7 @@ static void take_back_rest(struct bridge *bridge)
 
     g_hash_table_iter_init(&each, bridge->told);
     while (g_hash_table_iter_next(&each, &topic, NULL)) {
-        if (g_hash_table_contains(bridge->so, topic))
+        if (g_hash_table_contains(bridge->current, topic))
             continue;
         if (g_str_has_prefix(topic, own) && g_str_has_suffix(topic, "/available")) {
             g_autofree char *camera = g_path_get_dirname(topic);
@@ -271,7 +271,7 @@ static bool is_moving(JsonObject *camera, const char *region)
 
 static void tell_camera(struct bridge *bridge, JsonObject *camera)
 {
-    const struct edged_view edged = view_of(bridge);
+    const struct edged_state edged = state_of(bridge);
     struct camera_told told = {bridge, get_string(camera, "name")};
     JsonObject *regions = get_object(settings_of(&edged, told.name), "regions");
     g_autoptr(GList) names = regions ? json_object_get_members(regions) : NULL;
@@ -298,7 +298,7 @@ static int ask(struct bridge *bridge, const char *page, struct error *error, Jso
     return 0;
 }
 
-// All that is so, as edged says now. Availability comes last, when the rest is right.
+// Publishes all states, as edged has them now. Availability comes last, when the rest is right.
 static void tell_all(struct bridge *bridge)
 {
     struct error error = {0};
@@ -311,7 +311,7 @@ static void tell_all(struct bridge *bridge)
         return;
     }
     g_autoptr(GList) cameras = get_list(bridge->status, "cameras");
-    g_hash_table_remove_all(bridge->so);
+    g_hash_table_remove_all(bridge->current);
     tell_discovery(bridge);
     g_hash_table_remove_all(bridge->moving);
     for (const GList *link = cameras; link; link = link->next) {
@@ -370,7 +370,7 @@ static int send_command(const struct bridge *bridge, const struct command *comma
 static void take_command(struct bridge *bridge, const char *topic, const char *rest,
                          const char *payload, size_t size)
 {
-    const struct edged_view edged = view_of(bridge);
+    const struct edged_state edged = state_of(bridge);
     g_autofree char *state = g_strconcat(bridge->topic, "/", rest, NULL);
     struct command command;
     struct error error = {0};
@@ -501,7 +501,7 @@ static int refresh(struct bridge *bridge, struct error *error)
 static void on_picture(void *context, const char *camera, const char *jpeg, size_t size)
 {
     struct bridge *bridge = context;
-    const struct edged_view edged = view_of(bridge);
+    const struct edged_state edged = state_of(bridge);
 
     if (!bridge->broker || !settings_of(&edged, camera) ||
         broker_unconfirmed(bridge->broker) > UNCONFIRMED_MAX) {
@@ -670,7 +670,7 @@ struct bridge *bridge_new(const struct client *client)
     bridge->id = make_id();
     bridge->retry_ms = RETRY_MS;
     bridge->told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    bridge->so = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    bridge->current = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     bridge->moving = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     bridge->pictures = picture_requests_new(client, on_picture, bridge);
     event_stream_init(&bridge->stream, client, "/v1/events", &handler);
@@ -691,7 +691,7 @@ void bridge_free(struct bridge *bridge)
     g_clear_pointer(&bridge->config, json_object_unref);
     g_clear_pointer(&bridge->status, json_object_unref);
     g_hash_table_unref(bridge->told);
-    g_hash_table_unref(bridge->so);
+    g_hash_table_unref(bridge->current);
     g_hash_table_unref(bridge->moving);
     g_free(bridge->settings);
     g_free(bridge->id);

@@ -136,7 +136,7 @@ static char *make_patch(const char *camera, const char *path, JsonNode *value)
     return json_built_text(builder, false);
 }
 
-static int read_setting(const struct edged_view *edged, const char *camera, const char *path,
+static int read_setting(const struct edged_state *edged, const char *camera, const char *path,
                         const char *text, struct error *error, struct command *ret_command)
 {
     struct setting_search search = {.path = path, .text = text, .error = error};
@@ -169,7 +169,7 @@ static int read_record(const char *camera, const char *text, struct error *error
     return 0;
 }
 
-int command_read(const struct edged_view *edged, const char *topic, const char *payload,
+int command_read(const struct edged_state *edged, const char *topic, const char *payload,
                  size_t size, struct error *error, struct command *ret_command)
 {
     const char *slash = strchr(topic, '/');

@@ -16,6 +16,6 @@ struct command {
 // `size` bytes: a setting's value in the form of setting_text(), or for CAMERA/record the seconds
 // of a clip, where 0 ends it. -EINVAL with a sentence that says what is allowed. The caller
 // command_finish()es *ret_command.
-int command_read(const struct edged_view *edged, const char *topic, const char *payload,
+int command_read(const struct edged_state *edged, const char *topic, const char *payload,
                  size_t size, struct error *error, struct command *ret_command);
 void command_finish(struct command *command);

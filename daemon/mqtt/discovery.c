@@ -10,7 +10,7 @@
 
 // A message that is being written.
 struct message {
-    const struct edged_view *edged;
+    const struct edged_state *edged;
     JsonBuilder *builder;
     const char *camera; // NULL: edged itself
     bool all_settings;
@@ -43,7 +43,7 @@ static void add_words(JsonBuilder *builder, const char *name, const char *const 
 
 static void add_device(const struct message *message)
 {
-    const struct edged_view *edged = message->edged;
+    const struct edged_state *edged = message->edged;
     JsonBuilder *builder = message->builder;
     const char *url = get_string(edged->status, "http");
     g_autofree char *identity = message->camera
@@ -260,7 +260,7 @@ static void add_regions(const struct message *message)
         add_motion(message, link->data);
 }
 
-static char *write_camera(const struct edged_view *edged, const char *camera, bool all_settings)
+static char *write_camera(const struct edged_state *edged, const char *camera, bool all_settings)
 {
     g_autoptr(JsonBuilder) builder = json_builder_new();
     struct message message = {edged, builder, camera, all_settings};
@@ -278,7 +278,7 @@ static char *write_camera(const struct edged_view *edged, const char *camera, bo
     return json_built_text(builder, false);
 }
 
-char *discovery_of_camera(const struct edged_view *edged, const char *camera)
+char *discovery_of_camera(const struct edged_state *edged, const char *camera)
 {
     char *text = write_camera(edged, camera, true);
 
@@ -289,7 +289,7 @@ char *discovery_of_camera(const struct edged_view *edged, const char *camera)
     return text;
 }
 
-char *discovery_of_edged(const struct edged_view *edged)
+char *discovery_of_edged(const struct edged_state *edged)
 {
     g_autoptr(JsonBuilder) builder = json_builder_new();
     const struct message message = {.edged = edged, .builder = builder};

@@ -9,8 +9,8 @@
 #define DISCOVERY_BYTES_MAX 24000u // beyond it only the settings that are shown by default are told
 
 // The message of a camera, or of edged itself; the caller g_free()s it.
-char *discovery_of_camera(const struct edged_view *edged, const char *camera);
-char *discovery_of_edged(const struct edged_view *edged);
+char *discovery_of_camera(const struct edged_state *edged, const char *camera);
+char *discovery_of_edged(const struct edged_state *edged);
 
 // `wanted` with a mark for each entity that only `old`, an earlier message of the same topic, has:
 // Home Assistant keeps an entity that a later message leaves out, and removes one that is marked.

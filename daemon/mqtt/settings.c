@@ -78,12 +78,12 @@ static void walk_object(const struct settings_walk *walk, JsonObject *schema, Js
     }
 }
 
-JsonObject *settings_of(const struct edged_view *edged, const char *camera)
+JsonObject *settings_of(const struct edged_state *edged, const char *camera)
 {
     return get_object(get_object(edged->config, "cameras"), camera);
 }
 
-void settings_each(const struct edged_view *edged, const char *camera, setting_taker *take,
+void settings_each(const struct edged_state *edged, const char *camera, setting_taker *take,
                    void *context)
 {
     const struct settings_walk walk = {take, context};

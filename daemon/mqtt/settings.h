@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 // The running edged, as it told of itself; all borrowed.
-struct edged_view {
+struct edged_state {
     const char *id;     // of this machine, in topics and in the names of devices
     const char *topic;  // what topics begin with: "edged/jetson-3f2a"
     JsonObject *schema; // GET /v1/config/schema
@@ -27,10 +27,10 @@ struct setting {
 typedef void setting_taker(void *context, const struct setting *setting);
 
 // Calls `take` for each setting of a camera, in the order of the configuration.
-void settings_each(const struct edged_view *edged, const char *camera, setting_taker *take,
+void settings_each(const struct edged_state *edged, const char *camera, setting_taker *take,
                    void *context);
 // A value as a broker is told it: ON and OFF for truths, else the text or number. The caller
 // g_free()s it.
 char *setting_text(JsonNode *value);
 // The settings of that camera, by its name; NULL: there is none.
-JsonObject *settings_of(const struct edged_view *edged, const char *camera);
+JsonObject *settings_of(const struct edged_state *edged, const char *camera);

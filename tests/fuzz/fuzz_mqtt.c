@@ -26,16 +26,16 @@ static JsonObject *parse(const char *text)
     return object;
 }
 
-static const struct edged_view *find_edged(void)
+static const struct edged_state *find_edged(void)
 {
-    static struct edged_view edged;
+    static struct edged_state edged;
 
     if (!edged.config) {
-        edged = (struct edged_view){.id = "a",
-                                    .topic = "edged/a",
-                                    .schema = parse(schema),
-                                    .config = parse(config),
-                                    .status = parse("{}")};
+        edged = (struct edged_state){.id = "a",
+                                     .topic = "edged/a",
+                                     .schema = parse(schema),
+                                     .config = parse(config),
+                                     .status = parse("{}")};
     }
     return &edged;
 }

@@ -31,7 +31,7 @@ static char *read_file(const char *path)
 
 static int setup(void **state)
 {
-    struct edged_view *edged = g_new0(struct edged_view, 1);
+    struct edged_state *edged = g_new0(struct edged_state, 1);
     g_autofree char *text = read_file(FOLDER "mqtt_edged.json");
     g_autoptr(JsonObject) told = parse(text);
 
@@ -46,7 +46,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    struct edged_view *edged = *state;
+    struct edged_state *edged = *state;
 
     json_object_unref(edged->schema);
     json_object_unref(edged->config);
@@ -68,7 +68,7 @@ TEST(test_home_assistant_is_told_each_entity_of_a_camera, setup, teardown)
 
 TEST(test_what_is_too_long_for_home_assistant_leaves_out_rare_settings, setup, teardown)
 {
-    const struct edged_view *edged = *state;
+    const struct edged_state *edged = *state;
     JsonObject *views = json_object_get_object_member(settings_of(edged, "front"), "views");
 
     for (int i = 0; i < 40; i++) {
