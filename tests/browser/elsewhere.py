@@ -4,7 +4,9 @@ import contextlib
 import os
 import subprocess
 
-HERE, THERE = "10.231.77.1", "10.231.77.2"
+# A network of four addresses for each test program: several may run on one machine.
+NUMBER = os.getpid() % 2**14 * 4
+HERE, THERE = (f"10.231.{(NUMBER + i) >> 8}.{(NUMBER + i) & 255}" for i in (1, 2))
 
 
 def ip(command):
