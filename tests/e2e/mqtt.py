@@ -98,7 +98,7 @@ class Broker:
         self.process = None
 
     def publish(self, topic, payload, *options):
-        subprocess.run(["mosquitto_pub", "-p", str(self.port), "-q", "1", "-t", topic,
+        subprocess.run(["mosquitto_pub", "-h", "127.0.0.1", "-p", str(self.port), "-q", "1", "-t", topic,
                         *(("-m", payload) if payload else ("-n",)), *options],
                        check=True, timeout=daemon.PATIENCE_S, capture_output=True)
 
@@ -109,7 +109,7 @@ class Listener(Process):
 
     def __init__(self, broker, *options, topic="#"):
         self.told, self.kept = [], {}
-        super().__init__(["mosquitto_sub", "-p", broker.port, "-V", "mqttv5", "--retain-as-published", "-q", "1", "-t", topic,
+        super().__init__(["mosquitto_sub", "-h", "127.0.0.1", "-p", broker.port, "-V", "mqttv5", "--retain-as-published", "-q", "1", "-t", topic,
                           "-T", "edged/+/+/snapshot", "-F", "%r %q %t %p", *options])
 
     def take(self, line):

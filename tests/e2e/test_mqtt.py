@@ -137,7 +137,7 @@ def test_a_picture_of_the_motion_is_kept(edged, broker, run, tmp_path):
                    STATE_DIRECTORY=tmp_path)
     run(mqtt.bridge, server).wait("connected to the broker")
     run(mqtt.Listener, broker).wait_for(front__motion="ON")  # the pattern always moves
-    picture = mqtt.subprocess.run(["mosquitto_sub", "-p", str(broker.port), "-t", f"{BASE}/front/snapshot", "-C", "1", "-N"],
+    picture = mqtt.subprocess.run(["mosquitto_sub", "-h", "127.0.0.1", "-p", str(broker.port), "-t", f"{BASE}/front/snapshot", "-C", "1", "-N"],
                                   capture_output=True, timeout=daemon.PATIENCE_S, check=True).stdout
     size = cv2.imdecode(np.frombuffer(picture, np.uint8), cv2.IMREAD_COLOR).shape
     assert size == (240, 320, 3)
