@@ -83,7 +83,7 @@ check-api: $(PROGRAMS) ## what edged answers over HTTP against /openapi.yaml, by
 	@EDGED_BUILD='$(abspath $(BUILD))' scripts/check-api
 
 check-connect: HUNG_S = 3600
-check-connect: $(PROGRAMS) $(FAKES) ## edged in a real Home Assistant out of PyPI, by MQTT and by ONVIF, and config/fleet on the engines it is for; takes Python 3.13, 1 GB, root and onvif-tools. CONNECT="-k fleet" is the latter alone
+check-connect: $(PROGRAMS) $(FAKES) ## edged in a real Home Assistant out of PyPI, by MQTT and by ONVIF, and config/fleet on the engines it is for; takes Python 3.13, 1 GB and root. CONNECT="-k fleet" is the latter alone
 	@scripts/setup --with beds engines
 	@scripts/bed-root build/beds
 	@tests/connect/install build/connect

@@ -1,6 +1,6 @@
 """ONVIF: what clients ask before a login and after it, who may ask, streams and snapshots by the URLs
 that it tells, motion by pull points. Expectations are those of ONVIF's specifications and of the
-clients that ran against it; `make check-connect` judges every answer by ONVIF's own schemas."""
+clients that ran against it; test_onvif_answers.py has every answer whole."""
 
 import contextlib
 import fcntl
