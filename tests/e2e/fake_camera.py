@@ -415,6 +415,10 @@ class FakeCamera:
         self.url = f"rtsp{'s' if certificate else ''}://{name}:{self.port}/stream"
         threading.Thread(target=self.accept, daemon=True).start()
 
+    def longest_pause_s(self):
+        """Between two pictures that it sent."""
+        return max(after - before for before, after in zip(self.sent_ns, self.sent_ns[1:])) / 1e9
+
     def parameter_sets(self):
         return ",".join(base64.b64encode(nal).decode() for nal in self.sets)
 

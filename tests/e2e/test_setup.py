@@ -448,7 +448,10 @@ def test_a_broker_is_asked_for_where_edged_mqtt_is(config):
     """Once: what is there already is offered, and its login is not asked for again."""
     terminal = on_terminal("setup", "--config", config, "--device", "auto", EDGED_MQTT_PROGRAM="edged-mqtt")
     terminal.answer((b"[front]: ", b""), (b"[edges]: ", b""), (b"[viewer]: ", b"none"), (b"[off]: ", b""),
-                    (b"finds the cameras [none]: ", b"mqtt://there"), (b"allowed: a name or an address", b""))
+                    (b"finds the cameras [none]: ", b"mqtt://there"), (b"allowed: a name or an address", b""),
+                    (b"Write that to", b"no"))
+    terminal.wait()
+    assert not config.exists()
     terminal = on_terminal("setup", "--config", config, "--device", "auto", EDGED_MQTT_PROGRAM="edged-mqtt")
     terminal.answer((b"[front]: ", b""), (b"[edges]: ", b""), (b"[viewer]: ", b"none"), (b"[off]: ", b""),
                     (b"finds the cameras [none]: ", b"home.local"), (b"inside TLS [no]: ", b"yes"),
