@@ -42,15 +42,19 @@ def edgectl(server, *arguments, config=False):
 
 
 def ask(server, method, path, body=None, status=200):
-    """Asks over the control socket. Returns the JSON of the reply."""
-    connection = daemon.UnixConnection(server.socket)
-    connection.request(method, path, body=None if body is None else json.dumps(body),
-                       headers={"Content-Type": "application/json"})
-    with connection.getresponse() as response:
-        assert response.status == status, response.read()
-        told = json.load(response)
-    connection.close()
-    return told
+    """Asks over the control socket, again while the recorder is being started. Returns the JSON of the reply."""
+    def reply():
+        connection = daemon.UnixConnection(server.socket)
+        connection.request(method, path, body=None if body is None else json.dumps(body),
+                           headers={"Content-Type": "application/json"})
+        with connection.getresponse() as response:
+            told = response.status, response.read()
+        connection.close()
+        return None if status != 503 and b"not ready yet" in told[1] else told
+
+    got, told = daemon.wait_for(reply)
+    assert got == status, told
+    return json.loads(told)
 
 
 def clips_of(server, query=""):
