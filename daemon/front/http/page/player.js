@@ -8,12 +8,14 @@ import {camera, state} from "./state.js";
 const REST_MS = 80;        // a pointer that rests for so long is shown the very moment
 const GAP_MS = 1500;       // a gap's name is shown for so long
 const JOIN_MS = 1000;      // what is nearer than this is no gap
+const RETRY_MS = 2000;     // after edged could not be asked
 /** @type {[number, string][]} */
 const UNITS = [[1e3, "second"], [60e3, "minute"], [3600e3, "hour"], [86400e3, "day"]];
 const SPEEDS = [0.5, 1, 2, 4, 8];
 
 let video = null;          // an element, or null while the picture is live
 let wantedS = 0;           // where in its clip it goes to
+let isPlaying = false;     // as it was before a fault paused it
 let clip = null;           // the one in it
 let seen = [];             // clips that were looked for, to find them again at once
 let turn = 0;              // an answer to what was asked in an earlier turn is dropped
@@ -78,15 +80,36 @@ function goTo() {
 
 // Why a clip does not play: it may have been deleted since it was looked for.
 async function explain() {
-  const mine = turn, failed = clip;
+  const mine = turn, failed = clip, atMs = shownMs(), plays = isPlaying;
   if (!failed) {
     return;
   }
+  const {error} = video;
   seen = seen.filter(each => each.id !== failed.id);
   const fault = await getClip(failed.id).then(() => null, wrong => wrong);
-  if (mine === turn) {
-    tell(!fault ? "This browser cannot play this clip; save it, and open it in a player."
-      : fault.status === 404 ? "This clip has been deleted." : fault.message, true);
+  if (mine !== turn) {
+    return;
+  }
+  if (fault?.status === 404) {
+    tell("This clip has been deleted.", true);
+  } else if (fault) {
+    fail(fault, mine, atMs, plays);
+  } else if (error.code === MediaError.MEDIA_ERR_NETWORK) {
+    playFrom(atMs, plays);   // edged was gone, and is back
+  } else {
+    tell("This browser cannot play this clip; save it, and open it in a player.", true);
+  }
+}
+
+// Says what is wrong, and tries again where that may pass: edged or its recorder is gone for a while, or nobody is
+// logged in any more.
+function fail(fault, mine, ms, plays) {
+  if (mine !== turn || ["AbortError", "NotSupportedError"].includes(fault.name)) {
+    return;   // the video itself has failed, which explain() tells
+  }
+  tell(fault.message, true);
+  if (fault.isGone || [401, 503].includes(fault.status)) {
+    rest = setTimeout(() => playFrom(ms, plays), RETRY_MS);
   }
 }
 
@@ -94,7 +117,7 @@ async function explain() {
 function load(next, ms) {
   open();
   wantedS = Math.max(0, (ms - startMs(next)) / 1000);
-  if (clip?.id !== next.id || !video.src) {
+  if (clip?.id !== next.id || !video.src || video.error) {
     clip = next;
     showStill(next);
     video.src = videoOf(next);
@@ -124,6 +147,7 @@ function showTime() {
 
 function showState() {
   const isPaused = video?.paused ?? true;
+  isPlaying = !isPaused;
   $("play").textContent = isPaused ? "Play" : "Pause";
   if (isPaused && clip && !video?.ended) {
     noteTime(shownMs());
@@ -139,8 +163,8 @@ function noteTime(ms) {
 // Playing
 // ---------------------------------------------------------------------
 
-// Plays from a moment on; where nothing was recorded, from the next clip on.
-export async function playFrom(ms) {
+// Plays from a moment on, or shows it; where nothing was recorded, from the next clip on.
+export async function playFrom(ms, plays = true) {
   const name = camera(), mine = ++turn;
   clearTimeout(rest);
   open();
@@ -152,14 +176,12 @@ export async function playFrom(ms) {
     }
     if (found) {
       load(found, ms);
-      await video.play();
+      await (plays && video.play());
     } else {
       await jump(name, ms, mine);
     }
   } catch (fault) {
-    if (mine === turn && fault.name !== "AbortError") {
-      tell(fault.message, true);
-    }
+    fail(fault, mine, ms, plays);
   }
 }
 
@@ -199,13 +221,11 @@ async function goOn() {
     go({path: state.chosen});   // it has caught up
     return;
   }
-  const mine = ++turn;
+  const mine = ++turn, ms = endMs(clip);
   try {
-    await jump(camera(), endMs(clip), mine, clip.id);
+    await jump(camera(), ms, mine, clip.id);
   } catch (fault) {
-    if (mine === turn && fault.name !== "AbortError") {
-      tell(fault.message, true);
-    }
+    fail(fault, mine, ms, true);
   }
 }
 
@@ -299,7 +319,9 @@ export function stop() {
 }
 
 function toggle() {
-  if (video?.paused) {
+  if (video?.error) {
+    playFrom(shownMs());
+  } else if (video?.paused) {
     video.play().catch(() => {});
   } else {
     video?.pause();
