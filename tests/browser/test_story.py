@@ -198,6 +198,25 @@ def test_a_person_logs_in_tunes_draws_keeps_and_finds_it_after_a_restart(server)
         browser.wait(driver, "document.querySelector('#events .moves')", explain="motion after the restart")
 
 
+@pytest.mark.parametrize("place", ["#recorded", "#front/plain@2026-01-01T00:00:00Z"])
+def test_a_page_without_a_live_picture_asks_for_a_login_that_has_ended(server, place):
+    with browser.opened() as driver:
+        driver.get(server.status()["http"] + "/" + place)
+        browser.run(driver, browser.READER)
+        browser.wait(driver, "document.getElementById('login').open", explain="the login")
+        log_in(driver, "pass")
+        browser.wait(driver, "edged.state.status && !document.getElementById('login').open", explain="the page")
+        # Nothing of the page is asked for any more but the status.
+        browser.wait(driver, "performance.getEntriesByType('resource').at(-1).name.endsWith('/v1/status') && performance.now() > 8000",
+                     explain="a quiet page")
+        server.stop()
+        server.start()
+        browser.wait(driver, "document.getElementById('login').open", 30, "the login after the restart")
+        log_in(driver, "pass")
+        browser.wait(driver, "!document.getElementById('login').open && !document.getElementById('fault').textContent",
+                     explain="the login to be taken")
+
+
 @pytest.fixture
 def elsewhere(tmp_path, server):
     """The same edged as a machine without TLS is seen from another one."""

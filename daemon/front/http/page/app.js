@@ -171,6 +171,14 @@ function takeMotion(event) {
   }, 100);
 }
 
+// After an answer that did not come: whoever is logged in no more is asked to log in.
+async function loggedOut(fault) {
+  if (fault.status !== 401) {
+    throw fault;
+  }
+  await start();
+}
+
 // Once a second: numbers, charts, and now and then the status of all views: with a video comes that of its own.
 async function tick() {
   for (const [path, picture] of state.pictures) {
@@ -180,7 +188,7 @@ async function tick() {
   const nowMs = performance.now();
   if (state.status && !state.isAsking && (nowMs - state.askedMs > 5000 || nowMs - state.toldMs > 3000)) {
     Object.assign(state, {isAsking: true, askedMs: nowMs});
-    await get("v1/status").then(takeStatus).finally(() => { state.isAsking = false; });
+    await get("v1/status").then(takeStatus, loggedOut).finally(() => { state.isAsking = false; });
   }
   const mount = mountStatus(state.chosen);
   if (mount) {
@@ -216,6 +224,7 @@ async function start() {
   }
   takeStatus(status);
   if (isNew) {
+    complain("");   // what was refused without this login
     showUser();
     buildTabs();
     rebuildTab();
