@@ -107,6 +107,16 @@ def test_a_page_of_clips_that_did_not_come_is_asked_for_again(page, recorder):
     browser.wait(page, f"{CARDS}.at(-1) === 1 && !document.querySelector('#clips > .fault').textContent", explain="the oldest clip")
 
 
+def test_clips_that_could_not_be_had_are_asked_for_again(page, recorder):
+    recorder.is_open = False
+    del recorder.clips[68]
+    end_clip(recorder, 70)
+    browser.wait(page, "document.querySelector('#clips > .fault').textContent", explain="the fault")
+    recorder.is_open = True
+    browser.wait(page, f"{CARDS}.slice(0, 3).join() === '70,69,67' && !document.querySelector('#clips > .fault').textContent", 20,
+                 "the list without the clip that is gone")
+
+
 def test_many_clips_that_have_ended_are_asked_for_once(server, recorder, driver):
     open_page(driver, server, "#recorded")
     browser.wait(driver, f"{CARDS}[0] === 70", explain="the clips")

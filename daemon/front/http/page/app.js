@@ -20,6 +20,7 @@ import {beginZoom, resetZoom} from "./zoom.js";
 export {state};
 
 const CLIPS_MS = 500;
+const RETRY_MS = 5000;     // after the clips could not be had
 const WAYS = {webcodecs: "WebCodecs", mse: "Media Source Extensions", jpeg: "JPEG pictures"};
 
 const EVENTS = {
@@ -123,6 +124,8 @@ function showRecord() {
   $("record").setAttribute("aria-pressed", String(isOn));
 }
 
+const hasRecorder = () => (state.status?.recorder?.state ?? "off") !== "off";
+
 // Asks for the clips, once for all that changes within half a second: the events begin with hundreds of clips that
 // have ended.
 function clipsChanged(afterMs) {
@@ -138,7 +141,7 @@ function clipsChanged(afterMs) {
     renewClips().then(() => {
       showEvents($("events"), state);
       showRecord();
-    }, () => {});   // without a recorder there are none
+    }, () => hasRecorder() && !document.hidden && clipsChanged(RETRY_MS));
   }, dueMs - nowMs);
 }
 

@@ -18,6 +18,7 @@ const filter = {camera: "", region: "", day: ""};
 let parts = null;          // the elements that are filled
 let oldest = null;         // id of the last clip that came; null: none did
 let isEnd = false, isAsking = false;
+let missed = "";           // why the list could not be renewed last
 let asked = 0;             // how often the list began anew: answers to an older one are dropped
 
 const dayName = ms => new Date(ms).toLocaleDateString(undefined,
@@ -213,6 +214,19 @@ async function renew() {
   }
 }
 
+// The same, and what is wrong as long as it is.
+async function renewList() {
+  try {
+    await renew();
+    if (parts.fault.textContent === missed) {
+      tell("");
+    }
+  } catch (wrong) {
+    missed = wrong.message;
+    tell(missed);
+  }
+}
+
 // From card to card by the arrows.
 function walk(event) {
   const step = !event.altKey && !event.ctrlKey && !event.metaKey &&
@@ -318,14 +332,14 @@ export function showRecorded(place, record) {
   if (isNew || was.camera !== filter.camera || was.region !== filter.region || !parts.days.children.length) {
     begin();
   } else {
-    renew().catch(wrong => tell(wrong.message));
+    renewList();
   }
 }
 
 // After a clip has begun or ended.
 export function renewRecorded() {
   if (parts && state.place === "recorded") {
-    renew().catch(wrong => tell(wrong.message));
+    renewList();
   }
 }
 
