@@ -104,6 +104,24 @@ def test_a_camera_whose_frames_are_rare_is_frozen_later(server, driver, patience
     assert server.camera("front")["patience_s"] == 0.5 and server.camera("lost")["patience_s"] == 0
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2"])
+@pytest.mark.parametrize("slept_h", [1, -1])
+def test_a_picture_is_as_old_as_it_is_after_a_clock_was_set(tmp_path, driver, host, slept_h):
+    """The browser's own clock stands still in sleep, and does not follow the clock of day."""
+    port = free_port()
+    server = daemon.Daemon(tmp_path, CAMERAS[:1], settings={"http": {"port": port, "address": host}})
+    server.start()
+    try:
+        open_page(driver, f"http://{host}:{port}", "webcodecs" if host == "127.0.0.1" else "mse")
+        browser.run(driver, "Object.defineProperty(performance, 'timeOrigin', {value: performance.timeOrigin - given[0] * 3600e3})", slept_h)
+        browser.wait(driver, "Math.abs(edged.state.pictures.get('front/plain').lagMs) > 3e6", 10, "a wrong age")
+        browser.wait(driver, f"{ALL_LIVE} && Math.abs(edged.state.pictures.get('front/plain').lagMs) < 2000", 20, "the right age")
+        assert "slow" not in browser.run(driver, "return document.getElementById('way').textContent")
+    finally:
+        driver.get("about:blank")
+        server.kill()
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes networks")
 def test_a_link_that_is_down_freezes_the_picture_until_it_is_up(tmp_path, driver):
     with network(tmp_path, daemon.EDGED) as (program, plug):

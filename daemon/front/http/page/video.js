@@ -8,6 +8,7 @@
 import {ask, follow, sleep, within} from "./api.js";
 import {playPictures} from "./jpegs.js";
 import {playSource, Source} from "./mse.js";
+import {nowUs} from "./picture.js";
 import {playRecords} from "./webcodecs.js";
 
 const RETRY_MS = 1000;
@@ -27,13 +28,18 @@ const MOST = {webcodecs: 16, mse: 3, jpeg: 3};
 const LOOPS = {beside: 1, alone: 4};   // of JPEGs, beside video or without one
 const CODECS = {h264: "avc1.42e01f", h265: "hvc1.1.6.L93.B0"};
 const OFFSET_MS = 60000;   // the server's clock is asked for again after so long
+const SET_MS = 100;        // a clock that is off by more has been set, or this machine has slept
+const SET_AGAIN_MS = 2000; // from one question to the next where it seems so
 
-// How far the server's clock is ahead of this one, in microseconds: 0 on the server's own machine, else the answer of
-// the quickest of five requests. The times are those that the browser notes of a request, because a script hears of
-// a reply late.
+// How far this machine's clock of day is ahead of nowUs(), which neither follows it where it is set nor counts sleep.
+const aheadMs = () => Date.now() - nowUs() / 1000;
+
+// How far the server's clock is ahead of nowUs(), in microseconds: by this machine's clock on the server's own machine,
+// else the answer of the quickest of five requests. The times are those that the browser notes of a request, because a
+// script hears of a reply late.
 async function clockOffsetUs() {
   if (["localhost", "127.0.0.1", "[::1]"].includes(location.hostname)) {
-    return 0;
+    return Math.abs(aheadMs()) < SET_MS ? 0 : 1000 * aheadMs();
   }
   let best = {way: Infinity, offset: 0};
   performance.clearResourceTimings();   // a full buffer takes no new ones
@@ -61,6 +67,8 @@ export class Live {
   small = [];
   offset = 0;             // of the server's clock, in microseconds
   offsetMs = -OFFSET_MS;  // when it was asked for
+  aheadMs = 0;            // aheadMs() then
+  isAsking = false;       // for it
   place = {id: "all"};    // in the events
   hearsHidden = false;    // follows the events also while nobody looks at the page
   runs = {};              // an AbortController each, by their names
@@ -76,6 +84,27 @@ export class Live {
     this.heard = {playing: () => tell({fault: null}), came: bytes => { this.came += bytes; },
       status: status => tell({status}), offsetUs: () => this.offset};
     document.addEventListener("visibilitychange", () => this.restart());
+    setInterval(() => this.renewOffset().catch(() => {}), 1000);   // the pictures tell of a lost connection
+  }
+
+  // Asks for the server's clock if the answer is old, or cannot be right any more.
+  async renewOffset() {
+    const shown = [...this.large, ...this.small.map(({picture}) => picture)], askedMs = performance.now() - this.offsetMs;
+    const isSet = Math.abs(aheadMs() - this.aheadMs) > SET_MS || shown.some(({lagMs}) => lagMs < -SET_MS || lagMs > LATE_MS);
+    if (document.hidden || !shown.length || this.isAsking || askedMs < (isSet ? SET_AGAIN_MS : OFFSET_MS)) {
+      return;
+    }
+    this.isAsking = true;
+    try {
+      await this.askOffset();
+    } finally {
+      this.isAsking = false;
+    }
+  }
+
+  async askOffset() {
+    this.offset = await clockOffsetUs();
+    Object.assign(this, {offsetMs: performance.now(), aheadMs: aheadMs()});
   }
 
   // `large` are pictures, the one that is looked at first; `small` are {picture, width, isHidden}. What stays goes on.
@@ -159,8 +188,7 @@ export class Live {
       signal.addEventListener("abort", end);
       try {
         if (performance.now() - this.offsetMs >= OFFSET_MS) {
-          this.offset = await clockOffsetUs();
-          this.offsetMs = performance.now();
+          await this.askOffset();
         }
         await work(attempt.signal);
       } catch (fault) {
