@@ -35,6 +35,7 @@ struct bridge {
     char *settings;        // the group mqtt that the broker is connected by; owned; NULL: none
     struct broker *broker; // owned; NULL: none is configured
     GHashTable *told;      // payloads by their topics, as the broker has them; owned
+    bool tells_again;      // the broker may have lost them
     GHashTable *current;   // topics that were told of, or were as before, since tell_all(); owned
     GHashTable *moving;    // "CAMERA/REGION" of the regions in which something moves; owned
     struct picture_requests *pictures; // owned
@@ -49,7 +50,8 @@ static void tell(struct bridge *bridge, char *topic, const char *payload)
 {
     g_hash_table_add(bridge->current, g_strdup(topic));
     if (!broker_is_connected(bridge->broker) ||
-        g_strcmp0(g_hash_table_lookup(bridge->told, topic), payload) == 0) {
+        (!bridge->tells_again &&
+         g_strcmp0(g_hash_table_lookup(bridge->told, topic), payload) == 0)) {
         g_free(topic);
         return;
     }
@@ -57,11 +59,9 @@ static void tell(struct bridge *bridge, char *topic, const char *payload)
     g_hash_table_insert(bridge->told, topic, g_strdup(payload));
 }
 
-static void tell_below(struct bridge *bridge, const char *payload, const char *format, ...)
-    G_GNUC_PRINTF(3, 4);
-
 // The same below the topic of this edged.
-static void tell_below(struct bridge *bridge, const char *payload, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void
+tell_below(struct bridge *bridge, const char *payload, const char *format, ...)
 {
     g_autofree char *rest = NULL;
     va_list list;
@@ -323,6 +323,7 @@ static void tell_all(struct bridge *bridge)
     tell_below(bridge, has_problem ? "ON" : "OFF", "problem");
     tell_below(bridge, "online", "available");
     take_back_rest(bridge);
+    bridge->tells_again = false;
 }
 
 static gboolean on_renewal(gpointer data);
@@ -399,7 +400,7 @@ static void on_message(void *context, const char *topic, const char *payload, si
             take_command(bridge, topic, topic + strlen(commands), payload, size);
     } else if (strcmp(topic, status) == 0) {
         if (strcmp(payload, "online") == 0) { // Home Assistant has just been started
-            g_hash_table_remove_all(bridge->told);
+            bridge->tells_again = true;
             tell_all(bridge);
         }
     } else if (is_retained) {
@@ -412,7 +413,7 @@ static void on_connected(void *context)
     struct bridge *bridge = context;
     g_autofree char *commands = g_strconcat(bridge->topic, "/set/#", NULL);
 
-    g_hash_table_remove_all(bridge->told);
+    bridge->tells_again = true;
     broker_subscribe(bridge->broker, commands);
     if (*bridge->discovery) {
         g_autofree char *own = g_strdup_printf("%s/device/%s/#", bridge->discovery, bridge->id);

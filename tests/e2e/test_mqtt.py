@@ -4,6 +4,7 @@ frozen or gone."""
 import json
 import os
 import pwd
+import re
 import signal
 import time
 
@@ -266,6 +267,23 @@ def test_a_broker_that_starts_anew_has_all_of_it_again(moving, broker, run, stor
     later = run(mqtt.Listener, broker)
     later.wait_for(available="online", front__motion="OFF", front__views__edges__gain="4.0")
     assert_accepted(later.kept[f"{DISCOVERY}/front/config"])
+
+
+def test_a_camera_that_goes_while_the_broker_is_away_is_taken_back(moving, broker, run):
+    moving.reload([daemon.camera(regions=REGIONS), daemon.camera("back")])
+    bridge = run(mqtt.bridge, moving)
+    run(mqtt.Listener, broker).wait_for(back__available="online", available="online")
+    broker.stop()
+    bridge.wait("the broker 127.0.0.1:.*, trying again in 1 s")
+    moving.reload([daemon.camera(regions=REGIONS[:1])])
+    broker.start()
+    bridge.wait("connected to the broker", 2)
+    later = run(mqtt.Listener, broker)
+    later.wait_for(available="online", front__door__motion="OFF")
+    time.sleep(1)  # by then all that it kept is told
+    gone = re.compile(f"{BASE}/(back|front/yard)/")
+    daemon.wait_for(lambda: not any(payload for topic, payload in list(later.kept.items()) if gone.match(topic)),
+                    explain=later.text)
 
 
 def test_a_broker_that_freezes_is_left_and_found_again(moving, broker, run):
