@@ -1,5 +1,6 @@
 """The place Recorded, and the page as a whole, while clips and cameras come and go."""
 
+import datetime
 import subprocess
 import time
 
@@ -115,6 +116,23 @@ def test_clips_that_could_not_be_had_are_asked_for_again(page, recorder):
     recorder.is_open = True
     browser.wait(page, f"{CARDS}.slice(0, 3).join() === '70,69,67' && !document.querySelector('#clips > .fault').textContent", 20,
                  "the list without the clip that is gone")
+
+
+@pytest.mark.skipif(browser.NAME != "chromium", reason="Chromium alone takes a time zone")
+def test_days_are_those_of_the_clock_in_summer_and_in_winter(server, recorder, driver):
+    for number, begin in ((1, "2026-01-10T23:30"), (2, "2026-07-10T22:30"), (3, "2026-07-12T22:30")):
+        begin_ns = int(datetime.datetime.fromisoformat(begin + "+00:00").timestamp()) * S
+        recorder.clips.pop(number)
+        recorder.add(number, b"no film", camera=b"front", view=b"plain", start_wall_ns=begin_ns, end_wall_ns=begin_ns + 10 * S)
+    driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": "Europe/Berlin"})
+    try:
+        open_page(driver, server, "#recorded")
+        days = browser.wait(driver, """(all => all.length > 3 && all)(
+            [...[...document.querySelectorAll('.head select')].at(-1)?.options ?? []].map(each => each.value))""",
+            explain="the days")
+    finally:
+        driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
+    assert [day for day in days if day < "2026-07-14"] == ["", "2026-07-13", "2026-07-11", "2026-01-11"]
 
 
 def test_many_clips_that_have_ended_are_asked_for_once(server, recorder, driver):

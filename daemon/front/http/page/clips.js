@@ -3,6 +3,7 @@
 import {below, get, request} from "./api.js";
 
 const REACH_MS = 3650 * 86400e3;   // of the days that edged is asked for
+const WEEK_MS = 7 * 86400e3;
 
 export const startMs = clip => Date.parse(clip.start);
 export const endMs = clip => clip.open ? Date.now() : Date.parse(clip.end);
@@ -31,13 +32,22 @@ export function listClips(asked) {
   return get(`v1/clips${query.length ? `?${query.join("&")}` : ""}`);
 }
 
-// The days that have clips, by this machine's clock and the newest first: "2026-11-27".
+// "+02:00", as this machine's clock is ahead of UTC at that time.
+const offsetOf = date => date.toString().match(/GMT([+-]\d\d)(\d\d)/).slice(1).join(":");
+
+// The days that have clips, by this machine's clock and the newest first: "2026-11-27". edged tells days of one offset
+// from UTC, so each that this clock has had is asked for, and gives the days at whose noon the clock has it.
 export async function daysOfClips() {
-  const now = new Date(), [, hours, minutes] = now.toString().match(/GMT([+-]\d\d)(\d\d)/);
-  const from = new Date(now.getTime() - now.getTimezoneOffset() * 60e3 - REACH_MS).toISOString();
-  const query = new URLSearchParams({from: from.replace("Z", `${hours}:${minutes}`), to: now.toISOString(),
-    steps: "1"});
-  return (await get(`v1/timeline?${query}`)).days.reverse();
+  const now = new Date(), weeks = Array.from({length: REACH_MS / WEEK_MS + 1}, (_, i) =>
+    new Date(now.getTime() - i * WEEK_MS));
+  const offsets = new Map(weeks.map(date => [offsetOf(date), date.getTimezoneOffset()]));
+  const days = await Promise.all([...offsets].map(async ([offset, behindMinutes]) => {
+    const from = new Date(now.getTime() - behindMinutes * 60e3 - REACH_MS).toISOString().replace("Z", offset);
+    const query = new URLSearchParams({from, to: now.toISOString(), steps: "1"});
+    const told = await get(`v1/timeline?${query}`);
+    return told.days.filter(day => offsetOf(new Date(`${day}T12:00:00`)) === offset);
+  }));
+  return days.flat().sort().reverse();
 }
 
 // The clip of a camera that has this moment; undefined: there is none.
