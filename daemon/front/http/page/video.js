@@ -89,9 +89,11 @@ export class Live {
 
   // Asks for the server's clock if the answer is old, or cannot be right any more.
   async renewOffset() {
-    const shown = [...this.large, ...this.small.map(({picture}) => picture)], askedMs = performance.now() - this.offsetMs;
-    const isSet = Math.abs(aheadMs() - this.aheadMs) > SET_MS || shown.some(({lagMs}) => lagMs < -SET_MS || lagMs > LATE_MS);
-    if (document.hidden || !shown.length || this.isAsking || askedMs < (isSet ? SET_AGAIN_MS : OFFSET_MS)) {
+    const shown = [...this.large, ...this.small.map(({picture}) => picture)];
+    const isSet = Math.abs(aheadMs() - this.aheadMs) > SET_MS ||
+      shown.some(({lagMs}) => lagMs < -SET_MS || lagMs > LATE_MS);
+    const isYoung = performance.now() - this.offsetMs < (isSet ? SET_AGAIN_MS : OFFSET_MS);
+    if (document.hidden || !shown.length || this.isAsking || isYoung) {
       return;
     }
     this.isAsking = true;
