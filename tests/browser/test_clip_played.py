@@ -2,6 +2,7 @@
 that a power cut left."""
 
 import os
+import subprocess
 import time
 
 import pytest
@@ -138,6 +139,21 @@ def test_record_now_begins_a_clip_and_ends_it(server, recorder, filmed):
         browser.run(driver, "document.getElementById('record').click()")
         browser.wait(driver, "document.getElementById('record').textContent === 'Record now'", explain="it has ended")
         assert actions() == [START, STOP]
+
+
+def test_a_clip_that_grows_while_it_plays_is_played_on(server, recorder, filmed, tmp_path):
+    film, short = tmp_path / "film.mp4", tmp_path / "short.mp4"
+    film.write_bytes(filmed[0])
+    subprocess.run(["ffmpeg", "-v", "error", "-i", film, "-t", "3", "-c", "copy", short], check=True)
+    begin = time.time_ns() - 60 * S
+    open_clip = {"camera": b"front", "view": b"plain", "is_open": 1, "start_wall_ns": begin, "end_wall_ns": begin + 3 * S}
+    recorder.add(9, short.read_bytes(), filmed[1], **open_clip)
+    with browser.opened() as driver:
+        open_page(driver, server)
+        browser.run(driver, "location.hash = `#front/plain@${new Date(given[0]).toISOString()}`", begin // 1_000_000 + 500)
+        browser.wait(driver, "document.querySelector('#film video')?.currentTime > 1", explain="it plays")
+        recorder.add(9, *filmed, **open_clip)
+        browser.wait(driver, "document.querySelector('#film video')?.currentTime > 4", 20, "what came later")
 
 
 def test_arrows_lead_from_card_to_card_and_filters_choose(server, recorder):

@@ -8,6 +8,7 @@ import {camera, state} from "./state.js";
 const REST_MS = 80;        // a pointer that rests for so long is shown the very moment
 const GAP_MS = 1500;       // a gap's name is shown for so long
 const JOIN_MS = 1000;      // what is nearer than this is no gap
+const CAUGHT_UP_MS = 5000; // what is newer of a clip that is being recorded is live
 const RETRY_MS = 2000;     // after edged could not be asked
 /** @type {[number, string][]} */
 const UNITS = [[1e3, "second"], [60e3, "minute"], [3600e3, "hour"], [86400e3, "day"]];
@@ -117,10 +118,12 @@ function fail(fault, mine, ms, plays) {
 function load(next, ms) {
   open();
   wantedS = Math.max(0, (ms - startMs(next)) / 1000);
-  if (clip?.id !== next.id || !video.src || video.error) {
+  const hasGrown = clip?.id === next.id && next.bytes > clip.bytes && wantedS >= video.duration;
+  if (clip?.id !== next.id || !video.src || video.error || hasGrown) {
     clip = next;
     showStill(next);
-    video.src = videoOf(next);
+    // Browsers keep what they have of an address.
+    video.src = next.open ? `${videoOf(next)}?bytes=${next.bytes}` : videoOf(next);
   } else {
     goTo();
   }
@@ -215,15 +218,22 @@ async function jump(name, ms, mine, id) {
   await video.play();
 }
 
-// At the end of a clip.
+// At the end of a clip, or of what was recorded of an open one when it was loaded.
 async function goOn() {
-  if (clip.open) {
-    go({path: state.chosen});   // it has caught up
-    return;
-  }
-  const mine = ++turn, ms = endMs(clip);
+  const mine = ++turn, was = clip, ms = was.open ? startMs(was) + 1000 * video.duration : endMs(was);
   try {
-    await jump(camera(), ms, mine, clip.id);
+    const now = was.open ? await getClip(was.id) : was;
+    if (mine !== turn) {
+      return;
+    }
+    if (now.bytes > was.bytes && endMs(now) - ms > CAUGHT_UP_MS) {
+      load(now, ms);   // it is longer by now
+      await video.play();
+    } else if (now.open) {
+      go({path: state.chosen});
+    } else {
+      await jump(camera(), endMs(now), mine, now.id);
+    }
   } catch (fault) {
     fail(fault, mine, ms, true);
   }
