@@ -16,7 +16,7 @@
 #define FINGERPRINT_TEXT_SIZE (3 * CLIENT_FINGERPRINT_BYTES)
 
 struct client_wire {
-    int fd;
+    int fd, timeout_s;
     gnutls_certificate_credentials_t credentials; // owned; NULL: plain
     gnutls_session_t session;                     // owned; NULL: plain
 };
@@ -49,6 +49,7 @@ static void set_timeout(int fd, int seconds)
 
 void client_wire_set_timeout(struct client_wire *wire, int timeout_s)
 {
+    wire->timeout_s = timeout_s;
     set_timeout(wire->fd, timeout_s);
 }
 
@@ -275,6 +276,7 @@ int client_wire_open(const struct client_place *place, int timeout_s, struct err
     struct client_wire *wire = g_new0(struct client_wire, 1);
     int r = 0;
 
+    wire->timeout_s = timeout_s;
     wire->fd = place->socket ? connect_socket(place->socket, timeout_s, error)
                              : connect_host(place, timeout_s, error);
     r = wire->fd < 0 || place->socket ? MIN(wire->fd, 0) : begin_host(wire, place, error);
@@ -328,15 +330,26 @@ int client_wire_send(struct client_wire *wire, const char *text)
 }
 
 // Calls on a socket with a timeout may end with EINTR although no signal is handled, for example
-// when the process continues after Ctrl-Z.
+// when the process continues after Ctrl-Z. The next call would wait for all of the timeout again.
+static ssize_t receive_plain(const struct client_wire *wire, char *bytes, size_t size)
+{
+    int64_t until_ns = clock_now_ns() + wire->timeout_s * NS_PER_S;
+    ssize_t count;
+
+    do {
+        count = recv(wire->fd, bytes, size, 0);
+    } while (count < 0 && errno == EINTR && clock_now_ns() < until_ns);
+    if (count < 0)
+        return errno == EINTR ? -EAGAIN : -errno;
+    return count;
+}
+
 ssize_t client_wire_receive(struct client_wire *wire, char *bytes, size_t size)
 {
     ssize_t count;
 
-    if (!wire->session) {
-        count = TEMP_FAILURE_RETRY(recv(wire->fd, bytes, size, 0));
-        return count < 0 ? -errno : count;
-    }
+    if (!wire->session)
+        return receive_plain(wire, bytes, size);
     do {
         count = gnutls_record_recv(wire->session, bytes, size);
     } while (count < 0 && count != GNUTLS_E_AGAIN && !gnutls_error_is_fatal((int)count));

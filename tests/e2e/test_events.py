@@ -427,6 +427,17 @@ def test_edgectl_watch_says_what_is_wrong(tmp_path):
             check=False, env=daemon.environment(),
         )
 
+    def interrupted(*arguments):
+        """Somebody stops it and lets it go on, again and again, as Ctrl-Z and fg do."""
+        process = subprocess.Popen([daemon.EDGECTL, "watch", *arguments], stderr=subprocess.PIPE, text=True, env=daemon.environment())
+        end = time.monotonic() + 30
+        while process.poll() is None and time.monotonic() < end:
+            for number in (signal.SIGSTOP, signal.SIGCONT):
+                process.send_signal(number)
+                time.sleep(0.2)
+        process.kill()
+        return process.communicate()[1]
+
     nobody = call("--socket", tmp_path / "none.sock")
     assert nobody.returncode == 1
     assert "no edged listens" in nobody.stderr
@@ -434,6 +445,7 @@ def test_edgectl_watch_says_what_is_wrong(tmp_path):
         silent.bind(str(tmp_path / "silent.sock"))
         silent.listen()
         assert "does not answer" in call("--socket", tmp_path / "silent.sock").stderr
+        assert "does not answer" in interrupted("--socket", tmp_path / "silent.sock")
     assert call("--jsn").returncode == 2
     assert 'there is no program "none/such" that can be run' in call("--exec", "none/such").stderr
     assert "--exec-timeout 0: allowed are 1 to 3600" in call("--exec-timeout", "0").stderr
