@@ -70,8 +70,10 @@ static void set_state(struct archive *archive, enum record_state state, const ch
 // A job failed at the disk. Unless that is only full, it is let go of, so that it can be unmounted.
 static void fail(struct archive *archive, const char *what, int result)
 {
+    const char *reason =
+        result == -ESTALE ? "another folder has taken its place" : strerror(-result);
     g_autofree char *sentence = g_strdup_printf("cannot %s in %s: %s", what,
-                                                archive->retention.limits.path, strerror(-result));
+                                                archive->retention.limits.path, reason);
 
     set_state(archive, RECORD_STOPPED, sentence);
     storage_unref(result == -ENOSPC ? NULL : TAKE(archive->storage));

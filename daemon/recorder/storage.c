@@ -19,6 +19,7 @@
 struct storage {
     atomic_uint references;
     int folder;
+    char *path; // owned; where the folder was opened
 };
 
 static atomic_uint_fast64_t syncs;
@@ -94,6 +95,7 @@ int storage_open(const char *path, struct error *error, bool *ret_is_full,
     storage = g_new0(struct storage, 1);
     storage->references = 1;
     storage->folder = TAKE_FD(folder);
+    storage->path = g_strdup(path);
     *ret_is_full = r == -ENOSPC;
     *ret_storage = storage;
     return 0;
@@ -109,6 +111,7 @@ void storage_unref(struct storage *storage)
 {
     if (storage && --storage->references == 0) {
         close(storage->folder);
+        g_free(storage->path);
         g_free(storage);
     }
 }
@@ -118,10 +121,23 @@ int storage_folder(const struct storage *storage)
     return storage->folder;
 }
 
+// Somebody may have renamed or deleted the folder, or mounted a disk over it.
+static int check_place(const struct storage *storage)
+{
+    struct stat own, there;
+
+    if (fstat(storage->folder, &own) < 0 || stat(storage->path, &there) < 0)
+        return -errno;
+    return own.st_dev == there.st_dev && own.st_ino == there.st_ino ? 0 : -ESTALE;
+}
+
 int storage_space(const struct storage *storage, uint64_t *ret_free, uint64_t *ret_total)
 {
     struct statvfs about;
+    int r = check_place(storage);
 
+    if (r < 0)
+        return r;
     if (fstatvfs(storage->folder, &about) < 0)
         return -errno;
     *ret_free = (uint64_t)about.f_bavail * about.f_frsize;

@@ -33,7 +33,7 @@ int storage_folder(const struct storage *storage);
 // or a negative errno.
 int storage_create(int folder, const char *name);
 // The size of the file system in bytes, and how many are free for the recorder. 0 or a negative
-// errno.
+// errno. -ENOENT, -ESTALE: the path it was opened by leads to no folder any more, or to another.
 int storage_space(const struct storage *storage, uint64_t *ret_free, uint64_t *ret_total);
 
 // Opens a file of a clip; `flags` as for open(). With O_CREAT its folders are made as well.

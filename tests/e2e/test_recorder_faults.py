@@ -306,21 +306,56 @@ def test_a_folder_that_lost_its_index_is_the_same_and_one_with_another_is_not(vi
         assert {clip["id"] for clip in front.list()} >= set(ids)
 
 
-def test_a_folder_that_somebody_deleted_is_made_again(video, tmp_path):
+def delete_folder(folder):
+    wait_for(lambda: shutil.rmtree(folder, ignore_errors=True) or not folder.exists())
+
+
+def rename_folder(folder):
+    folder.rename(folder.with_name("renamed"))
+
+
+def replace_folder(folder):
+    rename_folder(folder)
+    folder.mkdir()
+
+
+def play_until(front, video, condition):
+    """Plays pictures as they come into the open clip, and yields; then until the condition holds, and yields the
+    number of the last one."""
+    base = time.monotonic_ns() - 75 * FRAME_NS
+    front.play(1, video, 0, 75, base)
+    front.wait(lambda: front.files("*.mp4.part"), "an open clip")
+    yield
+    end = 75
+
+    def look():
+        nonlocal end
+        front.list()  # reads what the recorder tells
+        begin, end = end, (time.monotonic_ns() - base) // FRAME_NS
+        front.play(1, video, begin, end, base)
+        return end > begin and condition()
+
+    wait_for(look)
+    yield (end - 1) % len(video.units)
+
+
+@pytest.mark.parametrize("harm", [delete_folder, rename_folder, replace_folder])
+def test_a_folder_that_somebody_took_away_is_made_again(video, tmp_path, harm):
+    """At once, and not when the open clip ends."""
+    index = tmp_path / "clips/index.jsonl"
     with Front(tmp_path / "clips") as front:
-        front.track(1, mode=ALWAYS, max_clip_s=2)
+        front.track(1, mode=ALWAYS, before_s=0)
         front.wait_ready()
-        base = time.monotonic_ns() - 60 * SECOND
-        front.play(1, video, 0, 75, base)
-        front.wait_closed(1)
-        wait_for(lambda: shutil.rmtree(front.folder, ignore_errors=True) or not front.folder.exists())
-        front.play(1, video, 75, 150, base)
-        front.wait(lambda: front.state["state"] == STOPPED, "that it notices")
-        front.wait(lambda: front.state["state"] == READY, "that it goes on")
-        front.play(1, video, 150, 250, base)
-        front.end()
-        found = [video.frames_in(path) for path in front.files()]
-        assert found and found[-1][-1] == 249 and (tmp_path / "clips/index.jsonl").is_file()
+        playing = play_until(front, video, lambda: index.is_file() and front.files("*.mp4.part"))
+        next(playing)
+        harm(front.folder)
+        last = next(playing)
+        assert "nothing is recorded" in front.end()
+        path, = front.files()
+        assert video.frames_in(path)[-1] == last
+        if harm is not delete_folder:
+            path, = (tmp_path / "renamed").rglob("*.mp4")
+            assert video.frames_in(path)[:75] == list(range(75))
 
 
 def event_clip(front, video, view, base, first, number=1, frames=50):
