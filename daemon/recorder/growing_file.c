@@ -2,6 +2,7 @@
 
 #include "daemon/video/mp4_reader.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -196,6 +197,16 @@ void growing_file_expect(struct growing_file *file)
     file->waiting++;
 }
 
+// Somebody may have deleted the file: what is written to it is lost.
+static int check_name(struct growing_file *file)
+{
+    struct stat about;
+
+    if (fstat(file->fd, &about) == 0 && about.st_nlink == 0)
+        file->failure = -ENOENT;
+    return file->failure;
+}
+
 // A clip that begins with what memory has, and a disk that was slow, have several fragments
 // waiting: one sync is enough for them.
 static int sync_if_due(struct growing_file *file, int64_t end_ns, bool more)
@@ -207,7 +218,7 @@ static int sync_if_due(struct growing_file *file, int64_t end_ns, bool more)
         return 0;
     }
     file->safe_ns = end_ns;
-    return sync_file(file);
+    return sync_file(file) ? file->failure : check_name(file);
 }
 
 int growing_file_append(struct growing_file *file, const struct fragment *fragment)

@@ -358,6 +358,20 @@ def test_a_folder_that_somebody_took_away_is_made_again(video, tmp_path, harm):
             assert video.frames_in(path)[:75] == list(range(75))
 
 
+def test_another_clip_begins_where_somebody_deleted_the_open_one(video, tmp_path):
+    with Front(tmp_path / "clips") as front:
+        front.track(1, mode=ALWAYS)
+        front.wait_ready()
+        playing = play_until(front, video, lambda: [clip for clip in front.list() if clip["id"] == 2])
+        next(playing)
+        delete_folder(front.folder / "front")
+        last = next(playing)
+        said = front.end()
+        path, = front.files()
+        assert video.frames_in(path)[-1] == last
+        assert "cannot write clips of front/plain" in said and "nothing is recorded" not in said
+
+
 def event_clip(front, video, view, base, first, number=1, frames=50):
     """Plays a clip of an event, and what ends it."""
     at = base + first * FRAME_NS
