@@ -594,6 +594,20 @@ def test_edged_mqtt_runs_as_its_own_user_who_may_ask_for_what_it_needs_alone(ser
     bed.check("systemctl stop edged-mqtt")
 
 
+def test_edged_mqtt_starts_where_the_network_never_comes(service):
+    units = "/run/systemd/system"
+    service.bed.check(
+        f"systemctl stop network-online.target; mkdir -p {units}/network-online.target.wants && "
+        f"printf '[Unit]\\nBefore=network-online.target\\n[Service]\\nType=oneshot\\nExecStart=sleep infinity\\n'"
+        f" >{units}/no-network.service && ln -s ../no-network.service {units}/network-online.target.wants/ && "
+        "systemctl daemon-reload")
+    try:
+        service.bed.check("timeout 30 systemctl start edged-mqtt")
+    finally:
+        service.bed.check(f"systemctl stop no-network edged-mqtt; rm -r {units}/no-network.service "
+                          f"{units}/network-online.target.wants; systemctl daemon-reload")
+
+
 def test_uninstall_leaves_the_configuration_alone(tmp_path):
     beds.stage(tmp_path)
     for path in ["bin/edgectl", "libexec/edged-camera", "share/man/man8/edged.8",
