@@ -17,12 +17,18 @@ class Terminal:
         self.shown = b""
         self.seen = 0  # how much of it was waited for
 
+    def read(self, deadline):
+        """What is shown next; it has to come by then."""
+        assert select.select([self.fd], [], [], max(0, deadline - time.monotonic()))[0], self.shown
+        part = os.read(self.fd, 4096)
+        self.shown += part
+        return part
+
     def wait_shown(self, text):
         """Until it is shown, after what was waited for before."""
         deadline = time.monotonic() + beds.PATIENCE_S
         while text not in self.shown[self.seen:]:
-            assert select.select([self.fd], [], [], deadline - time.monotonic())[0], self.shown
-            self.shown += os.read(self.fd, 4096)
+            self.read(deadline)
         self.seen = self.shown.index(text, self.seen) + len(text)
 
     def type(self, text):
@@ -38,10 +44,11 @@ class Terminal:
         return pathlib.Path(f"/proc/{self.pid}/{name}").read_bytes()
 
     def wait(self):
-        """The exit status, and all that was shown."""
+        """The exit status, once the program has ended, with all that it shows until then."""
+        deadline = time.monotonic() + beds.PATIENCE_S
         try:
-            while part := os.read(self.fd, 4096):
-                self.shown += part
+            while self.read(deadline):
+                pass
         except OSError:  # the other end is closed
             pass
         os.close(self.fd)
