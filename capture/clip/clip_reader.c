@@ -26,6 +26,7 @@ struct clip_reader {
     struct copies copies;    // nobody reads these counts
     // Of the last frame that was handed out; end_ns is 0 before the first one.
     int64_t pts_ns, end_ns;
+    int64_t video_end_ns; // of the video alone, as its container names it; -1: it does not
 };
 
 static int64_t period_ns(const struct clip_reader *reader)
@@ -63,10 +64,17 @@ static int take_caps(struct clip_reader *reader, struct error *error)
                : 0;
 }
 
+// When the last picture should be over; -1: nobody knows. The sound may be longer.
+static int64_t named_end_ns(const struct clip_reader *reader)
+{
+    int64_t duration_ns = reader->facts.duration_ns;
+
+    return reader->video_end_ns >= 0 ? MIN(reader->video_end_ns, duration_ns) : duration_ns;
+}
+
 static bool has_reached_end(const struct clip_reader *reader)
 {
-    return reader->facts.duration_ns >= 0 &&
-           reader->end_ns + ROUNDING_NS >= reader->facts.duration_ns;
+    return reader->facts.duration_ns >= 0 && reader->end_ns + ROUNDING_NS >= named_end_ns(reader);
 }
 
 static int check_end(const struct clip_reader *reader, struct error *error)
@@ -76,7 +84,7 @@ static int check_end(const struct clip_reader *reader, struct error *error)
     if (reader->facts.duration_ns >= 0 && !has_reached_end(reader)) {
         return error_set(error, -ENODATA, "truncated, the video ends after %.1f s of %.1f s",
                          (double)reader->end_ns / (double)NS_PER_S,
-                         (double)reader->facts.duration_ns / (double)NS_PER_S);
+                         (double)named_end_ns(reader) / (double)NS_PER_S);
     }
     return 0;
 }
@@ -137,7 +145,7 @@ int clip_reader_new(const char *path, const char *name, bool rgb,
         return error_set(error, -ENOMEM, "%s: out of memory", name);
     reader->allocator = allocator;
     reader->rgb = rgb;
-    reader->facts.duration_ns = -1;
+    reader->facts.duration_ns = reader->video_end_ns = -1;
     reader->name = name;
     r = start(reader, path, error);
     if (r < 0) {
@@ -176,6 +184,7 @@ static void stamp(struct clip_reader *reader, struct frame *frame)
         pts_ns = reader->end_ns;
     reader->pts_ns = frame->pts_ns = pts_ns;
     reader->end_ns = pts_ns + duration_ns;
+    reader->video_end_ns = gstreamer_frame_clip_end_ns(reader->sample);
 }
 
 int clip_reader_next(struct clip_reader *reader, struct error *error, struct frame **ret_frame)

@@ -61,3 +61,11 @@ int64_t gstreamer_frame_clip_ns(GstSample *sample)
 
     return GST_CLOCK_TIME_IS_VALID(time) ? (int64_t)time : -1;
 }
+
+int64_t gstreamer_frame_clip_end_ns(GstSample *sample)
+{
+    const GstSegment *segment = gst_sample_get_segment(sample);
+    GstClockTime time = gst_segment_to_stream_time(segment, GST_FORMAT_TIME, segment->stop);
+
+    return GST_CLOCK_TIME_IS_VALID(time) ? (int64_t)time : -1;
+}

@@ -16,3 +16,6 @@ int gstreamer_frame_copy(GstSample *sample, struct frame_pool *frames, struct co
 int64_t gstreamer_frame_pts(GstSample *sample, int64_t base_time_ns, int64_t fallback_ns);
 // The time of the picture in its file; -1 for one without a time stamp.
 int64_t gstreamer_frame_clip_ns(GstSample *sample);
+// The time in its file at which its video ends, or the part of that which an edit list names; -1:
+// the file does not say.
+int64_t gstreamer_frame_clip_end_ns(GstSample *sample);

@@ -80,3 +80,13 @@ def test_a_clip_that_changes_its_size_keeps_all_of_its_pictures(process, tmp_pat
     got = frames(tmp_path / "out.mp4")
     assert len(got) == 20
     assert_alike(got[15], cv2.resize(frames(tmp_path / "2.ts")[5], (320, 240)))
+
+
+@pytest.mark.parametrize("kind", ["mp4", "mov"])
+def test_a_clip_whose_sound_is_longer_is_whole(process, tmp_path, kind):
+    pattern(tmp_path / "silent.mp4", "320x240")
+    ffmpeg("-i", tmp_path / "silent.mp4", "-f", "lavfi", "-i", "sine=d=3", "-c:v", "copy", "-c:a", "aac",
+           tmp_path / f"in.{kind}")
+    result = process("--view", "camera", tmp_path / f"in.{kind}", tmp_path / "out.mp4")
+    assert result.returncode == 0, result.stderr
+    assert len(frames(tmp_path / "out.mp4")) == 10
