@@ -72,8 +72,8 @@ static void fail(struct archive *archive, const char *what, int result)
 {
     const char *reason =
         result == -ESTALE ? "another folder has taken its place" : strerror(-result);
-    g_autofree char *sentence = g_strdup_printf("cannot %s in %s: %s", what,
-                                                archive->retention.limits.path, reason);
+    g_autofree char *sentence =
+        g_strdup_printf("cannot %s in %s: %s", what, archive->retention.limits.path, reason);
 
     set_state(archive, RECORD_STOPPED, sentence);
     storage_unref(result == -ENOSPC ? NULL : TAKE(archive->storage));
