@@ -36,22 +36,39 @@ def set_armed(server, armed):
     subprocess.run([daemon.EDGECTL, "set", "--socket", server.socket, f"cameras.front.armed={str(armed).lower()}"], check=True, capture_output=True)
 
 
-def test_motion_is_shown_with_a_picture_also_while_the_tab_is_hidden(server, driver):
-    open_page(driver, server, RECORD)
+def turn_on(driver):
     browser.run(driver, "document.getElementById('notify').click()")
     browser.wait(driver, "document.getElementById('notify').getAttribute('aria-pressed') === 'true'", explain="permission")
-    page = driver.current_window_handle
-    driver.switch_to.new_window("tab")
+
+
+def move_anew(server):
+    """Until something has begun to move."""
+    events = server.camera()["regions"][0]["events"]
 
     def look():
         set_armed(server, False)
         time.sleep(1)
         set_armed(server, True)
         time.sleep(2)
-        return True
+        return server.camera()["regions"][0]["events"] > events
 
-    events = server.camera()["regions"][0]["events"]
-    daemon.wait_for(lambda: look() and server.camera()["regions"][0]["events"] > events, browser.PATIENCE_S)
+    daemon.wait_for(look, browser.PATIENCE_S)
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_motion_is_shown_where_the_clocks_differ(server, driver, hours):
+    open_page(driver, server, f"{RECORD} const now = Date.now; Date.now = () => now() + {hours} * 3600e3;")
+    turn_on(driver)
+    move_anew(server)
+    browser.wait(driver, "shown.length", explain="a notification")
+
+
+def test_motion_is_shown_with_a_picture_also_while_the_tab_is_hidden(server, driver):
+    open_page(driver, server, RECORD)
+    turn_on(driver)
+    page = driver.current_window_handle
+    driver.switch_to.new_window("tab")
+    move_anew(server)
     driver.close()
     driver.switch_to.window(page)
     browser.wait(driver, "shown.length", explain="a notification")

@@ -1,7 +1,7 @@
 // Notifications of motion with a picture, while a tab has the page, also one that is not looked at. Where a browser
 // shows none, the page says why.
 
-import {ask, within} from "./api.js";
+import {ask, get, within} from "./api.js";
 import {$} from "./dom.js";
 import {go} from "./link.js";
 import {recordedPath} from "./state.js";
@@ -12,6 +12,7 @@ const WIDTH = 640;
 
 let isOn = false;
 let hear = () => {};    // called when it is turned on or off
+let asking = null;      // for the server's clock, once for all events that come together
 
 export const isNotifying = () => isOn;
 
@@ -52,10 +53,16 @@ async function toggle() {
   turn(true);
 }
 
+// By the server's clock, which may be far from this one: boards have none that outlasts a power cut.
+async function isNew(startedMs) {
+  asking ??= get("v1/time").finally(() => { asking = null; });
+  return (await asking).now_us / 1000 - startedMs < NEW_MS;
+}
+
 // Of an event that the server tells of.
 export async function notify({camera, region, started}) {
   const path = recordedPath(camera), startedMs = Date.parse(started);
-  if (!isOn || !path || Date.now() - startedMs > NEW_MS || document.hasFocus()) {
+  if (!isOn || !path || document.hasFocus() || !await isNew(startedMs).catch(() => false)) {
     return;
   }
   const [, view] = path.split("/");
