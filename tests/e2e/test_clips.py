@@ -127,11 +127,11 @@ def test_pages_are_full_whatever_lies_between_that_the_user_may_not_see(served, 
 
 
 def test_lists_that_are_asked_for_without_pause_take_a_share_of_the_loop(edged, recorder):
-    """A fifth, beside which the recorder's answers are read."""
+    """A fifth, beside which the recorder's answers are read: over a while, as what is answered meanwhile is paid for later."""
     for number in range(20, 1020):
         recorder.add(number, VIDEO, PICTURE, camera=b"front", view=b"plain", start_wall_ns=MORNING,
                      end_wall_ns=MORNING + S, regions=("door",))
-    port, ended, lists, seconds = free_port(), threading.Event(), [], 4
+    port, ended, lists, seconds = free_port(), threading.Event(), [], 20
     server = edged([daemon.camera(width=320, height=240, views=VIEWS)], settings={"http": {"port": port}},
                    EDGED_RECORDER=recorder.path)
 
