@@ -277,10 +277,11 @@ TEST(test_sequence_gaps_count_as_dropped)
     close_source(source);
 }
 
+// Rarely enough that a busy machine does not let three bursts wait, for which the buffers are too few.
 TEST(test_the_newest_of_several_frames_wins)
 {
     struct config_camera wish = camera_wish();
-    struct source *source = start_source("size=64x48 fps=20 burst=3", &wish);
+    struct source *source = start_source("size=64x48 fps=2 burst=3", &wish);
     struct frame *frame = next_frame(source);
 
     assert_int_equal(frame->sequence % 3, 2); // the last of its burst
