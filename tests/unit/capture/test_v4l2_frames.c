@@ -277,7 +277,7 @@ TEST(test_sequence_gaps_count_as_dropped)
     close_source(source);
 }
 
-// Rarely enough that a busy machine does not let three bursts wait, for which the buffers are too few.
+// So rarely that no busy machine lets three bursts wait, for which the buffers are too few.
 TEST(test_the_newest_of_several_frames_wins)
 {
     struct config_camera wish = camera_wish();
