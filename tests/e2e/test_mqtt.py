@@ -290,7 +290,8 @@ def test_a_camera_that_goes_while_the_broker_is_away_is_taken_back(moving, broke
     bridge.wait("connected to the broker", 2)
     later = run(mqtt.Listener, broker)
     later.wait_for(available="online", front__door__motion="OFF")
-    time.sleep(1)  # by then all that it kept is told
+    broker.publish(f"{BASE}/marker", "1", "-r")
+    later.wait_for(marker="1")  # what it kept before is told before
     gone = re.compile(f"{BASE}/(back|front/yard)/")
     daemon.wait_for(lambda: not any(payload for topic, payload in list(later.kept.items()) if gone.match(topic)),
                     explain=later.text)
