@@ -6,10 +6,13 @@ import base64
 import contextlib
 import os
 import pathlib
+import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "e2e"), str(HERE.parent)]
+
+import daemon  # noqa: E402
 
 NAME = os.environ.get("EDGED_BROWSER", "chromium")
 # What anything is waited for, however busy the machine is.
@@ -110,6 +113,11 @@ def wait(driver, condition, timeout_s=PATIENCE_S, explain=""):
             document.getElementById("fault")?.textContent + " " + document.getElementById("numbers")?.textContent); }}
           await new Promise(resolve => setTimeout(resolve, 50));
         }}""", explain or condition)
+
+
+def page_link(server):
+    """The page's address with the right to change something, by `edgectl page`."""
+    return subprocess.run([daemon.EDGECTL, "page", "--socket", server.socket], check=True, capture_output=True, text=True).stdout.split()[-1]
 
 
 def screenshot(driver, path):

@@ -1,6 +1,5 @@
 """What the page answers to a person: at the place that was touched, and nothing that is lost."""
 
-import subprocess
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -16,9 +15,7 @@ CAMERAS = [daemon.camera(views=[{"name": "plain", "view": "camera"}], width=320,
 
 
 def open_page(driver, server, query=""):
-    link = subprocess.run([daemon.EDGECTL, "page", "--socket", server.socket], check=True, capture_output=True,
-                          text=True).stdout.split()[-1]
-    driver.get(link)
+    driver.get(browser.page_link(server))
     driver.get(f"{server.status()['http']}/{query}#settings/front/plain")
     browser.run(driver, browser.READER)
     browser.wait(driver, "edged.state.pictures.get('front/plain')?.drawnMs && document.querySelector('#tab .field')", explain="the page")

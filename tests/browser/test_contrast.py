@@ -1,6 +1,5 @@
 """Each text of the page stands out against what is behind it, 4.5 to 1 at least, in light and dark (WCAG 2.1, 1.4.3)."""
 
-import subprocess
 
 import pytest
 
@@ -47,8 +46,7 @@ return seen > 5 ? found : ["too few texts"];
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_texts_stand_out(server, driver, scheme):
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
-    driver.get(subprocess.run([daemon.EDGECTL, "page", "--socket", server.socket], check=True, capture_output=True,
-                              text=True).stdout.split()[-1])
+    driver.get(browser.page_link(server))
     browser.run(driver, browser.READER)
     browser.wait(driver, "document.getElementById('to-settings').hidden === false && edged.state.events.length", explain="the page")
     for name, place in PLACES.items():

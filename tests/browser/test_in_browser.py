@@ -3,7 +3,6 @@
 import contextlib
 import re
 import socket
-import subprocess
 import threading
 
 import pytest
@@ -33,9 +32,7 @@ def server(tmp_path):
 
 
 def open_page(driver, server):
-    link = subprocess.run([daemon.BUILD / "edgectl", "page", "--socket", server.socket], check=True,
-                          capture_output=True, text=True).stdout.split()[-1]
-    driver.get(link)
+    driver.get(browser.page_link(server))
     browser.run(driver, browser.READER)
     browser.wait(driver, "edged.state.pictures.size === 3 && edged.state.pictures.get('front/plain').size[0] === 640", explain="a picture")
 

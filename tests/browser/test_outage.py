@@ -4,7 +4,6 @@ import contextlib
 import os
 import re
 import signal
-import subprocess
 
 import pytest
 
@@ -75,8 +74,7 @@ def test_a_killed_edged_freezes_the_picture_until_another_runs(server, driver):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_picture_without_a_signal_says_why_and_no_latency(server, driver, way):
-    driver.get(subprocess.run([daemon.EDGECTL, "page", "--socket", server.socket], check=True, capture_output=True,
-                              text=True).stdout.split()[-1])
+    driver.get(browser.page_link(server))
     open_page(driver, server.status()["http"], way)
     browser.run(driver, "location.hash = '#lost/plain'")
     shown = browser.wait(driver, """document.getElementById("age").textContent.includes("refused") && [

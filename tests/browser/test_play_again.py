@@ -51,9 +51,8 @@ def server(tmp_path, recorder):
 @pytest.fixture
 def page(server, driver):
     """It plays the clip."""
-    link = subprocess.run([daemon.EDGECTL, "page", "--socket", server.socket], check=True, capture_output=True, text=True).stdout.split()[-1]
     driver.get("about:blank")
-    driver.get(link)
+    driver.get(browser.page_link(server))
     browser.run(driver, browser.READER)
     browser.wait(driver, "edged.state.status && edged.state.session.can_change", explain="the page")
     browser.run(driver, "location.hash = '#recorded'")

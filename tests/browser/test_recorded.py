@@ -1,7 +1,6 @@
 """The place Recorded, and the page as a whole, while clips and cameras come and go."""
 
 import datetime
-import subprocess
 import time
 
 import pytest
@@ -43,9 +42,8 @@ def server(tmp_path, recorder):
 
 
 def open_page(driver, server, place):
-    link = subprocess.run([daemon.EDGECTL, "page", "--socket", server.socket], check=True, capture_output=True, text=True).stdout.split()[-1]
     driver.get("about:blank")
-    driver.get(link)
+    driver.get(browser.page_link(server))
     browser.run(driver, browser.READER)
     browser.run(driver, "location.hash = given[0]", place)
     browser.wait(driver, "edged.state.status && edged.state.session.can_change", explain="the page")

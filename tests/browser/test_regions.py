@@ -1,6 +1,5 @@
 """Regions and hidden parts, drawn on the picture: named, renamed, corners removed by touch, locked where the file hides."""
 
-import subprocess
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -20,8 +19,7 @@ START, END = (f'[data-key="cameras.front.regions.door.{key}"] input' for key in 
 @pytest.fixture
 def page(server, driver):
     server.hang_up()   # what the last test has set
-    driver.get(subprocess.run([daemon.EDGECTL, "page", "--socket", server.socket], check=True, capture_output=True,
-                              text=True).stdout.split()[-1])
+    driver.get(browser.page_link(server))
     browser.run(driver, browser.READER)
     browser.wait(driver, "edged.state.pictures.get('front/plain')?.drawnMs", explain="a picture")
     browser.run(driver, "location.hash = '#settings/front/plain'")

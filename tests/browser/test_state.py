@@ -17,9 +17,7 @@ CAMERAS = [daemon.camera(views=[{"name": "plain", "view": "camera"}], width=320,
 @pytest.fixture
 def page(server, driver):
     """The page with the rights to change something."""
-    link = subprocess.run([daemon.EDGECTL, "page", "--socket", server.socket], check=True, capture_output=True,
-                          text=True).stdout.split()[-1]
-    driver.get(link)
+    driver.get(browser.page_link(server))
     browser.run(driver, browser.READER)
     browser.wait(driver, "edged.state.pictures.get('front/plain')?.drawnMs", explain="a picture")
     browser.run(driver, "location.hash = '#settings/front/plain'")

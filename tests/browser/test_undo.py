@@ -1,6 +1,5 @@
 """Undo brings back what was there, and what it cannot undo it says and keeps."""
 
-import subprocess
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -18,9 +17,7 @@ CAMERAS = [daemon.camera(views=[{"name": "plain", "view": "camera"}, {"name": "e
 @pytest.fixture
 def page(server, driver):
     server.hang_up()   # what the last test has set
-    link = subprocess.run([daemon.EDGECTL, "page", "--socket", server.socket], check=True, capture_output=True,
-                          text=True).stdout.split()[-1]
-    driver.get(link)
+    driver.get(browser.page_link(server))
     browser.run(driver, browser.READER)
     browser.wait(driver, "edged.state.pictures.get('front/plain')?.drawnMs", explain="a picture")
     browser.run(driver, "location.hash = '#settings/front/plain'")
