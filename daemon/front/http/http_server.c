@@ -14,6 +14,9 @@
 #define MEMORY_BYTES ((size_t)16384) // a connection, its request line and headers included
 // More than there can be: how many there may be is this server's to say.
 #define CONNECTIONS_EVER 131072u
+// MHD_USE_NO_THREAD_SAFETY of libmicrohttpd 1.0, which else takes up a connection that it is given in a
+// later run; earlier releases do not know it, and take it up at once.
+#define ONE_THREAD (1u << 19)
 #define RUNS_MAX 8 // of libmicrohttpd in a turn of the main loop
 // How many events are taken before libmicrohttpd runs, and how many connections are accepted in a
 // turn of the main loop.
@@ -222,23 +225,14 @@ static void on_connection(void *context, struct MHD_Connection *with, void **soc
     }
 }
 
-static void add_connection(struct http_server *server, struct MHD_Daemon *daemon,
-                           struct http_connection *connection)
-{
-    server->handed_over = connection;
-    MHD_add_connection(daemon, connection->client.fd, (const struct sockaddr *)&connection->address,
-                       connection->address_size);
-}
-
-// Gives the connection to libmicrohttpd, which from then on owns its descriptor. Its release 1.0
-// takes up what it is given in its next run.
+// Gives the connection to libmicrohttpd, which from then on owns its descriptor.
 static void hand_over(struct http_server *server, struct http_connection *connection)
 {
     struct MHD_Daemon *daemon = connection->lacks_tls ? server->plain : server->daemon;
 
-    add_connection(server, daemon, connection);
-    if (server->handed_over)
-        MHD_run(daemon);
+    server->handed_over = connection;
+    MHD_add_connection(daemon, connection->client.fd, (const struct sockaddr *)&connection->address,
+                       connection->address_size);
     if (server->handed_over) // which it has not taken, and closed
         free_connection(TAKE(server->handed_over));
 }
@@ -501,8 +495,8 @@ __attribute__((format(printf, 2, 0))) static void log_server(void *context, cons
 static struct MHD_Daemon *start(struct http_server *server, const struct certificate *certificate,
                                 unsigned silence_s)
 {
-    unsigned flags =
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_NO_LISTEN_SOCKET;
+    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
+                     MHD_USE_NO_LISTEN_SOCKET | ONE_THREAD;
     struct MHD_OptionItem tls[] = {{MHD_OPTION_END, 0, NULL},
                                    {MHD_OPTION_HTTPS_MEM_CERT, 0, NULL},
                                    {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)certificate_priority},
