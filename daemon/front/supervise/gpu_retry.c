@@ -32,6 +32,7 @@ void gpu_retry_note_backend(struct gpu_retry *retry, const char *backend, int64_
     } else if (retry->use != GPU_COMPUTES) {
         retry->use = GPU_COMPUTES;
         retry->computes_ns = now_ns;
+        retry->replaced = false;
     }
 }
 

@@ -63,7 +63,6 @@ struct supervisor {
     struct error error; // why there is no process that runs
     struct process process;
     bool is_traced;                  // where it hangs has been logged
-    bool is_second_for_devices;      // the process before it was refused the GPU's devices
     struct camera_link *link;        // owned
     int64_t running_ns;              // when the process told of itself first; 0: not yet
     guint timer;                     // what comes next, by state: kill, start. 0: none
@@ -306,7 +305,7 @@ static gboolean on_outdated(gpointer data)
 
     supervisor->timer = 0;
     supervisor->end = END_EXPLAINED;
-    supervisor->is_second_for_devices = supervisor->telemetry.gpu_is_refused;
+    supervisor->gpu.replaced |= supervisor->telemetry.gpu_is_refused;
     end_process(supervisor, STOP_MS);
     return G_SOURCE_REMOVE;
 }
@@ -314,11 +313,9 @@ static gboolean on_outdated(gpointer data)
 // Replaces a process that was started too early to see or open something.
 static void look_at_age(struct supervisor *supervisor)
 {
-    bool refused = supervisor->telemetry.gpu_is_refused;
+    bool refused = supervisor->telemetry.gpu_is_refused && !supervisor->gpu.replaced;
 
-    supervisor->is_second_for_devices &= refused;
-    if (camera_process_is_outdated(&supervisor->process, &supervisor->plan,
-                                   refused && !supervisor->is_second_for_devices,
+    if (camera_process_is_outdated(&supervisor->process, &supervisor->plan, refused,
                                    &supervisor->error)) {
         set_timer(supervisor, 0, on_outdated); // the link is in use now
     }

@@ -18,6 +18,9 @@ static void take_step(struct gpu_retry *retry, const char *step, double at, GStr
         gpu_retry_note_backend(retry, *step == 'c' ? "CPU" : "", now_ns);
     } else if (strcmp(step, "begin") == 0 || strcmp(step, "begin-without") == 0) {
         gpu_retry_begin(retry, strcmp(step, "begin") == 0);
+    } else if (strcmp(step, "refused") == 0) {
+        g_string_append(output, retry->replaced ? "stays " : "replaced ");
+        retry->replaced = true;
     } else {
         bool killed = strcmp(step, "killed") == 0;
 
