@@ -8,6 +8,7 @@
 #include "daemon/mqtt/command.h"
 #include "daemon/mqtt/discovery.h"
 #include "daemon/mqtt/picture_requests.h"
+#include "daemon/mqtt/retained.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -34,10 +35,9 @@ struct bridge {
     JsonObject *schema, *config, *status; // as edged told; owned; NULL: not yet
     char *settings;        // the group mqtt that the broker is connected by; owned; NULL: none
     struct broker *broker; // owned; NULL: none is configured
-    GHashTable *told;      // payloads by their topics, as the broker has them; owned
-    bool tells_again;      // the broker may have lost them
-    GHashTable *current;   // topics that were told of, or were as before, since tell_all(); owned
-    GHashTable *moving;    // "CAMERA/REGION" of the regions in which something moves; owned
+    bool hears_itself;     // it is subscribed to what it publishes
+    struct retained retained;
+    GHashTable *moving; // "CAMERA/REGION" of the regions in which something moves; owned
     struct picture_requests *pictures; // owned
     struct log_limit refusals;
 };
@@ -48,15 +48,7 @@ struct bridge {
 // Publishes a state, unless the broker has it. Takes over `topic`.
 static void tell(struct bridge *bridge, char *topic, const char *payload)
 {
-    g_hash_table_add(bridge->current, g_strdup(topic));
-    if (!broker_is_connected(bridge->broker) ||
-        (!bridge->tells_again &&
-         g_strcmp0(g_hash_table_lookup(bridge->told, topic), payload) == 0)) {
-        g_free(topic);
-        return;
-    }
-    broker_publish(bridge->broker, topic, payload, strlen(payload), 1, true);
-    g_hash_table_insert(bridge->told, topic, g_strdup(payload));
+    retained_tell(&bridge->retained, bridge->broker, topic, payload);
 }
 
 // The same below the topic of this edged.
@@ -78,12 +70,6 @@ static void tell_once(struct bridge *bridge, const char *level, const char *text
     g_autofree char *topic = g_strconcat(bridge->topic, "/", level, NULL);
 
     broker_publish(bridge->broker, topic, text, strlen(text), 0, false);
-}
-
-// The broker keeps nothing there any more.
-static void take_back(const struct bridge *bridge, const char *topic)
-{
-    broker_publish(bridge->broker, topic, "", 0, 1, true);
 }
 
 static struct edged_state state_of(const struct bridge *bridge)
@@ -123,7 +109,7 @@ static void tell_discovery(struct bridge *bridge)
     for (const GList *link = cameras; link; link = link->next) {
         g_autofree char *text = discovery_of_camera(&edged, link->data);
         char *topic = discovery_topic(bridge, link->data);
-        const char *before = g_hash_table_lookup(bridge->told, topic);
+        const char *before = retained_last(&bridge->retained, topic);
         g_autofree char *marked = before ? discovery_with_removed(text, before) : NULL;
 
         if (marked)
@@ -153,7 +139,7 @@ static void take_old_discovery(struct bridge *bridge, const char *topic, const c
     if (!camera || !*old)
         return;
     if (*camera && !settings_of(&edged, camera)) {
-        take_back(bridge, topic);
+        retained_take_back(bridge->broker, topic);
         return;
     }
     g_autofree char *wanted =
@@ -161,30 +147,8 @@ static void take_old_discovery(struct bridge *bridge, const char *topic, const c
     g_autofree char *marked = discovery_with_removed(wanted, old);
     if (marked) {
         broker_publish(bridge->broker, topic, marked, strlen(marked), 1, true);
-        g_hash_table_remove(bridge->told, topic);
+        retained_doubt(&bridge->retained, topic);
         tell(bridge, g_strdup(topic), wanted);
-    }
-}
-
-// The broker keeps nothing of what is no more: of a camera, its picture included, or of a region.
-static void take_back_rest(struct bridge *bridge)
-{
-    g_autofree char *own = g_strconcat(bridge->topic, "/", NULL);
-    GHashTableIter each;
-    gpointer topic;
-
-    g_hash_table_iter_init(&each, bridge->told);
-    while (g_hash_table_iter_next(&each, &topic, NULL)) {
-        if (g_hash_table_contains(bridge->current, topic))
-            continue;
-        if (g_str_has_prefix(topic, own) && g_str_has_suffix(topic, "/available")) {
-            g_autofree char *camera = g_path_get_dirname(topic);
-            g_autofree char *picture = g_strconcat(camera, "/snapshot", NULL);
-
-            take_back(bridge, picture);
-        }
-        take_back(bridge, topic);
-        g_hash_table_iter_remove(&each);
     }
 }
 
@@ -269,6 +233,11 @@ static bool is_moving(JsonObject *camera, const char *region)
     return is;
 }
 
+static char *snapshot_topic(const struct bridge *bridge, const char *camera)
+{
+    return g_strdup_printf("%s/%s/snapshot", bridge->topic, camera);
+}
+
 static void tell_camera(struct bridge *bridge, JsonObject *camera)
 {
     const struct edged_state edged = state_of(bridge);
@@ -280,6 +249,7 @@ static void tell_camera(struct bridge *bridge, JsonObject *camera)
         note_motion(bridge, told.name, link->data, is_moving(camera, link->data));
     tell_motion(bridge, told.name);
     settings_each(&edged, told.name, tell_setting, &told);
+    retained_keep(&bridge->retained, snapshot_topic(bridge, told.name));
     tell_camera_state(bridge, camera);
 }
 
@@ -311,7 +281,7 @@ static void tell_all(struct bridge *bridge)
         return;
     }
     g_autoptr(GList) cameras = get_list(bridge->status, "cameras");
-    g_hash_table_remove_all(bridge->current);
+    retained_begin(&bridge->retained);
     tell_discovery(bridge);
     g_hash_table_remove_all(bridge->moving);
     for (const GList *link = cameras; link; link = link->next) {
@@ -322,8 +292,7 @@ static void tell_all(struct bridge *bridge)
     }
     tell_below(bridge, has_problem ? "ON" : "OFF", "problem");
     tell_below(bridge, "online", "available");
-    take_back_rest(bridge);
-    bridge->tells_again = false;
+    retained_end(&bridge->retained, bridge->broker);
 }
 
 static gboolean on_renewal(gpointer data);
@@ -381,16 +350,40 @@ static void take_command(struct bridge *bridge, const char *topic, const char *r
     command_finish(&command);
     if (r < 0) {
         tell_error(bridge, topic, error.text);
-        g_hash_table_remove(bridge->told, state);
+        retained_doubt(&bridge->retained, state);
         renew_soon(bridge);
     }
+}
+
+// At each connection it hears what it publishes, as what the broker has kept of an earlier run comes
+// first: what is no state of a camera any more is taken back. The first that is new ends it.
+static void hear_itself(struct bridge *bridge, bool hears)
+{
+    g_autofree char *all = g_strconcat(bridge->topic, "/#", NULL);
+
+    bridge->hears_itself = hears;
+    if (hears)
+        broker_subscribe(bridge->broker, all);
+    else
+        broker_unsubscribe(bridge->broker, all);
+}
+
+static void take_own(struct bridge *bridge, const char *topic, bool is_retained)
+{
+    bool is_of_camera = strchr(topic + strlen(bridge->topic) + 1, '/');
+
+    if (is_retained && is_of_camera)
+        retained_look_at(&bridge->retained, bridge->broker, topic);
+    else if (!is_retained && bridge->hears_itself)
+        hear_itself(bridge, false);
 }
 
 static void on_message(void *context, const char *topic, const char *payload, size_t size,
                        bool is_retained)
 {
     struct bridge *bridge = context;
-    g_autofree char *commands = g_strconcat(bridge->topic, "/set/", NULL);
+    g_autofree char *own = g_strconcat(bridge->topic, "/", NULL);
+    g_autofree char *commands = g_strconcat(own, "set/", NULL);
     g_autofree char *status = g_strconcat(bridge->discovery, "/status", NULL);
 
     if (!bridge->status) // edged has not told yet
@@ -398,9 +391,11 @@ static void on_message(void *context, const char *topic, const char *payload, si
     if (g_str_has_prefix(topic, commands)) {
         if (!is_retained) // it was meant for another moment
             take_command(bridge, topic, topic + strlen(commands), payload, size);
+    } else if (g_str_has_prefix(topic, own)) {
+        take_own(bridge, topic, is_retained);
     } else if (strcmp(topic, status) == 0) {
         if (strcmp(payload, "online") == 0) { // Home Assistant has just been started
-            bridge->tells_again = true;
+            bridge->retained.tells_again = true;
             tell_all(bridge);
         }
     } else if (is_retained) {
@@ -413,8 +408,9 @@ static void on_connected(void *context)
     struct bridge *bridge = context;
     g_autofree char *commands = g_strconcat(bridge->topic, "/set/#", NULL);
 
-    bridge->tells_again = true;
+    bridge->retained.tells_again = true;
     broker_subscribe(bridge->broker, commands);
+    hear_itself(bridge, true);
     if (*bridge->discovery) {
         g_autofree char *own = g_strdup_printf("%s/device/%s/#", bridge->discovery, bridge->id);
         g_autofree char *status = g_strconcat(bridge->discovery, "/status", NULL);
@@ -461,7 +457,7 @@ static void disconnect_broker(struct bridge *bridge)
     broker_free(TAKE(bridge->broker));
     g_clear_pointer(&bridge->topic, g_free);
     g_clear_pointer(&bridge->discovery, g_free);
-    g_hash_table_remove_all(bridge->told);
+    retained_forget(&bridge->retained);
 }
 
 // Connects as the configuration says, unless that is as before.
@@ -508,7 +504,7 @@ static void on_picture(void *context, const char *camera, const char *jpeg, size
         broker_unconfirmed(bridge->broker) > UNCONFIRMED_MAX) {
         return;
     }
-    g_autofree char *topic = g_strdup_printf("%s/%s/snapshot", bridge->topic, camera);
+    g_autofree char *topic = snapshot_topic(bridge, camera);
     broker_publish(bridge->broker, topic, jpeg, size, 0, true);
 }
 
@@ -670,8 +666,7 @@ struct bridge *bridge_new(const struct client *client)
     bridge->client = client;
     bridge->id = make_id();
     bridge->retry_ms = RETRY_MS;
-    bridge->told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    bridge->current = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    retained_init(&bridge->retained);
     bridge->moving = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     bridge->pictures = picture_requests_new(client, on_picture, bridge);
     event_stream_init(&bridge->stream, client, "/v1/events", &handler);
@@ -691,8 +686,7 @@ void bridge_free(struct bridge *bridge)
     g_clear_pointer(&bridge->schema, json_object_unref);
     g_clear_pointer(&bridge->config, json_object_unref);
     g_clear_pointer(&bridge->status, json_object_unref);
-    g_hash_table_unref(bridge->told);
-    g_hash_table_unref(bridge->current);
+    retained_finish(&bridge->retained);
     g_hash_table_unref(bridge->moving);
     g_free(bridge->settings);
     g_free(bridge->id);

@@ -471,6 +471,12 @@ void broker_subscribe(struct broker *broker, const char *pattern)
     watch(broker);
 }
 
+void broker_unsubscribe(struct broker *broker, const char *pattern)
+{
+    mosquitto_unsubscribe(broker->mosquitto, NULL, pattern);
+    watch(broker);
+}
+
 void broker_publish(struct broker *broker, const char *topic, const void *payload, size_t size,
                     int qos, bool is_retained)
 {

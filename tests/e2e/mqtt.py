@@ -102,6 +102,11 @@ class Broker:
                         *(("-m", payload) if payload else ("-n",)), *options],
                        check=True, timeout=daemon.PATIENCE_S, capture_output=True)
 
+    def kept(self, topic):
+        """What it keeps there, b"" if nothing."""
+        return subprocess.run(["mosquitto_sub", "-h", "127.0.0.1", "-p", str(self.port), "-t", topic, "-C", "1", "-N",
+                               "-W", "3"], capture_output=True, timeout=daemon.PATIENCE_S, check=False).stdout
+
 
 class Listener(Process):
     """All that a broker tells: `told` are [topic, payload, retained] in order. `retained` is what it keeps, as each

@@ -139,18 +139,14 @@ def test_a_picture_of_the_motion_is_kept(edged, broker, run, tmp_path):
                    STATE_DIRECTORY=tmp_path)
     run(mqtt.bridge, server).wait("connected to the broker")
 
-    def kept():
-        return subprocess.run(["mosquitto_sub", "-h", "127.0.0.1", "-p", str(broker.port), "-t", f"{BASE}/front/snapshot",
-                                    "-C", "1", "-N", "-W", "3"], capture_output=True, timeout=daemon.PATIENCE_S, check=False).stdout
-
     def moves_anew():
         """The pattern always moves. A motion that began long before it was told of is not news, and gives no picture."""
         for armed in (False, True):
             arm(server, armed)
-        return kept()
+        return broker.kept(f"{BASE}/front/snapshot")
 
     daemon.wait_for(moves_anew)
-    size = cv2.imdecode(np.frombuffer(kept(), np.uint8), cv2.IMREAD_COLOR).shape
+    size = cv2.imdecode(np.frombuffer(broker.kept(f"{BASE}/front/snapshot"), np.uint8), cv2.IMREAD_COLOR).shape
     assert size == (240, 320, 3)
 
 
@@ -240,7 +236,13 @@ def test_what_an_earlier_run_told_and_is_no_more_is_removed(moving, broker, run)
     for camera in ("front", "gone"):
         broker.publish(f"{DISCOVERY}/{camera}/config", json.dumps(old), "--retain")
     broker.publish("homeassistant/device/other/front/config", json.dumps(old), "--retain")
+    gone = [f"{BASE}/{level}" for level in ("gone/available", "gone/views/edges/gain", "front/cellar/motion")]
+    stay = [f"{BASE}/note", f"{BASE}/set/gone/armed", "edged/other/front/available"]
+    pictures = [f"{BASE}/{camera}/snapshot" for camera in ("gone", "front")]
+    for topic in gone + stay + pictures:
+        broker.publish(topic, "ON", "--retain")
     listener = run(mqtt.Listener, broker)
+    daemon.wait_for(lambda: set(gone + stay) <= set(listener.kept), explain=listener.text)
     run(mqtt.bridge, moving).wait("connected to the broker")
     listener.wait_for(available="online")
     marked = daemon.wait_for(lambda: [payload for topic, payload, *_ in listener.told
@@ -251,6 +253,11 @@ def test_what_an_earlier_run_told_and_is_no_more_is_removed(moving, broker, run)
     daemon.wait_for(lambda: "motion_door" in json.loads(listener.kept[f"{DISCOVERY}/front/config"])["cmps"])
     assert "views_gone_gain" not in listener.kept[f"{DISCOVERY}/front/config"]
     assert json.loads(listener.kept["homeassistant/device/other/front/config"]) == old
+    daemon.wait_for(lambda: not any(listener.kept[topic] for topic in gone), explain=listener.text)
+    later = run(mqtt.Listener, broker)
+    daemon.wait_for(lambda: set(stay) <= set(later.kept), explain=later.text)
+    daemon.wait_for(lambda: not broker.kept(pictures[0]))
+    assert broker.kept(pictures[1]) == b"ON"
 
 
 def test_home_assistant_that_starts_anew_is_told_all_again(moving, broker, run):
