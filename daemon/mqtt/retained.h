@@ -1,7 +1,5 @@
-// The messages that the broker keeps of this edged, "retained" ones: a topic for each state, which is
-// published when it changes, and taken back when there is no such state any more.
-//
-// tell_all() of the bridge publishes all states between retained_begin() and retained_end().
+// What the broker keeps of this edged, its retained messages: one for each state, by its topic. It is
+// published when the state changes, and taken back when there is no such state any more.
 #pragma once
 
 #include "daemon/mqtt/broker.h"
@@ -23,14 +21,14 @@ void retained_forget(struct retained *retained);
 // Publishes a state, unless the broker has it. Takes over `topic`.
 void retained_tell(struct retained *retained, struct broker *broker, char *topic,
                    const char *payload);
-// What others publish in the topic is a state as well. Takes over `topic`.
+// What is published there by other ways, such as a picture, is no less a state. Takes over `topic`.
 void retained_keep(struct retained *retained, char *topic);
 // What the topic was last told; NULL: nothing. Borrowed.
 const char *retained_last(const struct retained *retained, const char *topic);
-// Somebody shows or says otherwise: the topic is told again.
+// The broker, or who listens, has something else: the next retained_tell() publishes it.
 void retained_doubt(struct retained *retained, const char *topic);
 
-// All states follow, of which retained_end() takes back those that did not.
+// All states are told between these two; the second takes back those that were not.
 void retained_begin(struct retained *retained);
 void retained_end(struct retained *retained, struct broker *broker);
 // The broker has kept a message: it is taken back if it is none of the states.
