@@ -439,6 +439,15 @@ def test_a_camera_process_sees_no_secret_of_edged(service, with_secrets):
     assert service.bed.check(f"{camera} ls -A /etc/edged /var/lib/edged").split() == ["/etc/edged:", "/var/lib/edged:"]
 
 
+def test_no_camera_process_runs_what_another_has_left_in_their_cache(service):
+    """The one folder that all of them may write, with the list of what GStreamer loads."""
+    camera = f"nsenter --mount --target {camera_pid(service)}"
+    service.bed.check(f"install -m 755 /bin/true /var/cache/edged/left && {camera} test -x /bin/true")
+    told = service.bed.run(f"{camera} /var/cache/edged/left")
+    service.bed.check("/var/cache/edged/left; rm /var/cache/edged/left")
+    assert told[0] != 0 and "Permission denied" in told[1], told
+
+
 @pytest.fixture
 def without_landlock(service):
     """Its first call is refused, so it does not seem to be there."""
