@@ -35,7 +35,6 @@ struct bridge {
     JsonObject *schema, *config, *status; // as edged told; owned; NULL: not yet
     char *settings;        // the group mqtt that the broker is connected by; owned; NULL: none
     struct broker *broker; // owned; NULL: none is configured
-    bool hears_itself;     // it is subscribed to what it publishes
     struct retained retained;
     GHashTable *moving; // "CAMERA/REGION" of the regions in which something moves; owned
     struct picture_requests *pictures; // owned
@@ -355,27 +354,11 @@ static void take_command(struct bridge *bridge, const char *topic, const char *r
     }
 }
 
-// At each connection it hears what it publishes, as what the broker has kept of an earlier run comes
-// first: what is no state of a camera any more is taken back. The first that is new ends it.
-static void hear_itself(struct bridge *bridge, bool hears)
+// The broker has kept it of an earlier run. What is below a camera is edged's own.
+static void take_old_state(const struct bridge *bridge, const char *topic)
 {
-    g_autofree char *all = g_strconcat(bridge->topic, "/#", NULL);
-
-    bridge->hears_itself = hears;
-    if (hears)
-        broker_subscribe(bridge->broker, all);
-    else
-        broker_unsubscribe(bridge->broker, all);
-}
-
-static void take_own(struct bridge *bridge, const char *topic, bool is_retained)
-{
-    bool is_of_camera = strchr(topic + strlen(bridge->topic) + 1, '/');
-
-    if (is_retained && is_of_camera)
+    if (strchr(topic + strlen(bridge->topic) + 1, '/'))
         retained_look_at(&bridge->retained, bridge->broker, topic);
-    else if (!is_retained && bridge->hears_itself)
-        hear_itself(bridge, false);
 }
 
 static void on_message(void *context, const char *topic, const char *payload, size_t size,
@@ -392,7 +375,8 @@ static void on_message(void *context, const char *topic, const char *payload, si
         if (!is_retained) // it was meant for another moment
             take_command(bridge, topic, topic + strlen(commands), payload, size);
     } else if (g_str_has_prefix(topic, own)) {
-        take_own(bridge, topic, is_retained);
+        if (is_retained)
+            take_old_state(bridge, topic);
     } else if (strcmp(topic, status) == 0) {
         if (strcmp(payload, "online") == 0) { // Home Assistant has just been started
             bridge->retained.tells_again = true;
@@ -407,18 +391,20 @@ static void on_connected(void *context)
 {
     struct bridge *bridge = context;
     g_autofree char *commands = g_strconcat(bridge->topic, "/set/#", NULL);
+    g_autofree char *all = g_strconcat(bridge->topic, "/#", NULL);
 
     bridge->retained.tells_again = true;
     broker_subscribe(bridge->broker, commands);
-    hear_itself(bridge, true);
+    broker_subscribe(bridge->broker, all); // what it has kept comes before it is told anew
     if (*bridge->discovery) {
         g_autofree char *own = g_strdup_printf("%s/device/%s/#", bridge->discovery, bridge->id);
         g_autofree char *status = g_strconcat(bridge->discovery, "/status", NULL);
 
-        broker_subscribe(bridge->broker, own); // before they are told anew
+        broker_subscribe(bridge->broker, own);
         broker_subscribe(bridge->broker, status);
     }
     tell_all(bridge);
+    broker_unsubscribe(bridge->broker, all);
 }
 
 static void connect_broker(struct bridge *bridge, JsonObject *group)

@@ -1,5 +1,5 @@
-// What the broker keeps of this edged, its retained messages: one for each state, by its topic. It is
-// published when the state changes, and taken back when there is no such state any more.
+// Retained messages: those that the broker keeps of this edged, one for each state, by its topic.
+// It is published when the state changes, and taken back when there is no such state any more.
 #pragma once
 
 #include "daemon/mqtt/broker.h"
@@ -21,9 +21,9 @@ void retained_forget(struct retained *retained);
 // Publishes a state, unless the broker has it. Takes over `topic`.
 void retained_tell(struct retained *retained, struct broker *broker, char *topic,
                    const char *payload);
-// What is published there by other ways, such as a picture, is no less a state. Takes over `topic`.
+// The bridge publishes a state of another kind there, such as a picture. Takes over `topic`.
 void retained_keep(struct retained *retained, char *topic);
-// What the topic was last told; NULL: nothing. Borrowed.
+// The payload that was published last; NULL: none was. Borrowed.
 const char *retained_last(const struct retained *retained, const char *topic);
 // The broker, or who listens, has something else: the next retained_tell() publishes it.
 void retained_doubt(struct retained *retained, const char *topic);

@@ -14,8 +14,8 @@
 #define MEMORY_BYTES ((size_t)16384) // a connection, its request line and headers included
 // More than there can be: how many there may be is this server's to say.
 #define CONNECTIONS_EVER 131072u
-// MHD_USE_NO_THREAD_SAFETY of libmicrohttpd 1.0, which else takes up a connection that it is given in a
-// later run; earlier releases do not know it, and take it up at once.
+// MHD_USE_NO_THREAD_SAFETY of libmicrohttpd 1.0, which else takes up a connection that it is given
+// in a later run; earlier releases do not know it, and take it up at once.
 #define ONE_THREAD (1u << 19)
 #define RUNS_MAX 8 // of libmicrohttpd in a turn of the main loop
 // How many events are taken before libmicrohttpd runs, and how many connections are accepted in a
@@ -225,14 +225,18 @@ static void on_connection(void *context, struct MHD_Connection *with, void **soc
     }
 }
 
-// Gives the connection to libmicrohttpd, which from then on owns its descriptor.
-static void hand_over(struct http_server *server, struct http_connection *connection)
+static void add_connection(struct http_server *server, struct MHD_Daemon *daemon,
+                           struct http_connection *connection)
 {
-    struct MHD_Daemon *daemon = connection->lacks_tls ? server->plain : server->daemon;
-
     server->handed_over = connection;
     MHD_add_connection(daemon, connection->client.fd, (const struct sockaddr *)&connection->address,
                        connection->address_size);
+}
+
+// Gives the connection to libmicrohttpd, which from then on owns its descriptor.
+static void hand_over(struct http_server *server, struct http_connection *connection)
+{
+    add_connection(server, connection->lacks_tls ? server->plain : server->daemon, connection);
     if (server->handed_over) // which it has not taken, and closed
         free_connection(TAKE(server->handed_over));
 }
