@@ -273,8 +273,10 @@ static void tell_all(struct bridge *bridge)
     struct error error = {0};
     bool has_problem = false;
 
-    if (!broker_is_connected(bridge->broker) || !bridge->config || !bridge->discovery)
+    if (!broker_is_connected(bridge->broker) || !bridge->schema || !bridge->config ||
+        !bridge->discovery) {
         return;
+    }
     if (ask(bridge, "/v1/status", &error, &bridge->status) < 0) {
         tell_below(bridge, "offline", "available"); // the stream of events ends as well
         return;
@@ -292,6 +294,7 @@ static void tell_all(struct bridge *bridge)
     tell_below(bridge, has_problem ? "ON" : "OFF", "problem");
     tell_below(bridge, "online", "available");
     retained_end(&bridge->retained, bridge->broker);
+    retained_look_back(&bridge->retained, bridge->broker, bridge->topic);
 }
 
 static gboolean on_renewal(gpointer data);
@@ -354,36 +357,46 @@ static void take_command(struct bridge *bridge, const char *topic, const char *r
     }
 }
 
-// The broker has kept it of an earlier run. What is below a camera is edged's own.
-static void take_old_state(const struct bridge *bridge, const char *topic)
+static void take_old_state(struct bridge *bridge, const char *topic, const char *payload)
 {
-    if (strchr(topic + strlen(bridge->topic) + 1, '/'))
-        retained_look_at(&bridge->retained, bridge->broker, topic);
+    const struct edged_state edged = state_of(bridge);
+    const char *levels = topic + strlen(bridge->topic) + 1;
+    size_t length = strcspn(levels, "/");
+    g_autofree char *name = g_strndup(levels, length);
+    g_autofree char *camera = g_strndup(topic, (size_t)(levels - topic) + length);
+
+    retained_take_old(&bridge->retained, bridge->broker, topic, payload,
+                      settings_of(&edged, name) ? NULL : camera);
+}
+
+static bool is_below(const char *topic, const char *level)
+{
+    size_t length = strlen(level);
+
+    return length && strncmp(topic, level, length) == 0 && topic[length] == '/';
 }
 
 static void on_message(void *context, const char *topic, const char *payload, size_t size,
                        bool is_retained)
 {
     struct bridge *bridge = context;
-    g_autofree char *own = g_strconcat(bridge->topic, "/", NULL);
-    g_autofree char *commands = g_strconcat(own, "set/", NULL);
+    g_autofree char *commands = g_strconcat(bridge->topic, "/set", NULL);
     g_autofree char *status = g_strconcat(bridge->discovery, "/status", NULL);
 
     if (!bridge->status) // edged has not told yet
         return;
-    if (g_str_has_prefix(topic, commands)) {
+    if (is_below(topic, commands)) {
         if (!is_retained) // it was meant for another moment
-            take_command(bridge, topic, topic + strlen(commands), payload, size);
-    } else if (g_str_has_prefix(topic, own)) {
-        if (is_retained)
-            take_old_state(bridge, topic);
+            take_command(bridge, topic, topic + strlen(commands) + 1, payload, size);
     } else if (strcmp(topic, status) == 0) {
         if (strcmp(payload, "online") == 0) { // Home Assistant has just been started
-            bridge->retained.tells_again = true;
+            retained_doubt_all(&bridge->retained);
             tell_all(bridge);
         }
-    } else if (is_retained) {
+    } else if (is_retained && is_below(topic, bridge->discovery)) {
         take_old_discovery(bridge, topic, payload);
+    } else if (is_retained && is_below(topic, bridge->topic)) {
+        take_old_state(bridge, topic, payload);
     }
 }
 
@@ -391,20 +404,17 @@ static void on_connected(void *context)
 {
     struct bridge *bridge = context;
     g_autofree char *commands = g_strconcat(bridge->topic, "/set/#", NULL);
-    g_autofree char *all = g_strconcat(bridge->topic, "/#", NULL);
 
-    bridge->retained.tells_again = true;
+    retained_doubt_all(&bridge->retained);
     broker_subscribe(bridge->broker, commands);
-    broker_subscribe(bridge->broker, all); // what it has kept comes before it is told anew
     if (*bridge->discovery) {
         g_autofree char *own = g_strdup_printf("%s/device/%s/#", bridge->discovery, bridge->id);
         g_autofree char *status = g_strconcat(bridge->discovery, "/status", NULL);
 
-        broker_subscribe(bridge->broker, own);
+        broker_subscribe(bridge->broker, own); // before they are told anew
         broker_subscribe(bridge->broker, status);
     }
     tell_all(bridge);
-    broker_unsubscribe(bridge->broker, all);
 }
 
 static void connect_broker(struct bridge *bridge, JsonObject *group)

@@ -471,8 +471,9 @@ void broker_subscribe(struct broker *broker, const char *pattern)
     watch(broker);
 }
 
-void broker_unsubscribe(struct broker *broker, const char *pattern)
+void broker_ask_retained(struct broker *broker, const char *pattern)
 {
+    mosquitto_subscribe(broker->mosquitto, NULL, pattern, 0);
     mosquitto_unsubscribe(broker->mosquitto, NULL, pattern);
     watch(broker);
 }

@@ -39,8 +39,10 @@ struct broker *broker_new(const struct broker_settings *settings,
 void broker_free(struct broker *broker);
 
 bool broker_is_connected(const struct broker *broker);
+// At QoS 1.
 void broker_subscribe(struct broker *broker, const char *pattern);
-void broker_unsubscribe(struct broker *broker, const char *pattern);
+// Has the broker send what it keeps in these topics, once.
+void broker_ask_retained(struct broker *broker, const char *pattern);
 // Without a connection nothing is sent. `qos` is 0 or 1.
 void broker_publish(struct broker *broker, const char *topic, const void *payload, size_t size,
                     int qos, bool is_retained);

@@ -1,5 +1,7 @@
 #include "daemon/mqtt/retained.h"
 
+#include "config/base.h"
+
 #include <string.h>
 
 void retained_init(struct retained *retained)
@@ -7,6 +9,7 @@ void retained_init(struct retained *retained)
     *retained = (struct retained){
         .told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
         .current = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+        .gone = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
     };
 }
 
@@ -14,11 +17,15 @@ void retained_finish(struct retained *retained)
 {
     g_hash_table_unref(retained->told);
     g_hash_table_unref(retained->current);
+    g_hash_table_unref(retained->gone);
 }
 
 void retained_forget(struct retained *retained)
 {
     g_hash_table_remove_all(retained->told);
+    g_hash_table_remove_all(retained->current);
+    g_hash_table_remove_all(retained->gone);
+    retained->has_looked_back = false;
 }
 
 void retained_tell(struct retained *retained, struct broker *broker, char *topic,
@@ -51,6 +58,11 @@ void retained_doubt(struct retained *retained, const char *topic)
     g_hash_table_remove(retained->told, topic);
 }
 
+void retained_doubt_all(struct retained *retained)
+{
+    retained->tells_again = true;
+}
+
 void retained_begin(struct retained *retained)
 {
     g_hash_table_remove_all(retained->current);
@@ -71,10 +83,38 @@ void retained_end(struct retained *retained, struct broker *broker)
     retained->tells_again = false;
 }
 
-void retained_look_at(const struct retained *retained, struct broker *broker, const char *topic)
+void retained_look_back(struct retained *retained, struct broker *broker, const char *own)
 {
-    if (!g_hash_table_contains(retained->current, topic))
+    static const char *const levels[] = {"+/available", "+/+/motion"};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(levels) && !retained->has_looked_back; i++) {
+        g_autofree char *topics = g_strconcat(own, "/", levels[i], NULL);
+
+        broker_ask_retained(broker, topics);
+    }
+    retained->has_looked_back = true;
+}
+
+// Others may write below the topic of this edged as well: a camera is known by its availability.
+static bool tells_of_camera(const char *topic, const char *payload, const char *camera)
+{
+    return strcmp(topic + strlen(camera), "/available") == 0 &&
+           (strcmp(payload, "online") == 0 || strcmp(payload, "offline") == 0);
+}
+
+void retained_take_old(struct retained *retained, struct broker *broker, const char *topic,
+                       const char *payload, const char *gone)
+{
+    if (gone && tells_of_camera(topic, payload, gone) &&
+        g_hash_table_add(retained->gone, g_strdup(gone))) {
+        g_autofree char *all = g_strconcat(gone, "/#", NULL);
+
+        broker_ask_retained(broker, all);
+    }
+    if (*payload && (gone ? g_hash_table_contains(retained->gone, gone)
+                          : !g_hash_table_contains(retained->current, topic))) {
         retained_take_back(broker, topic);
+    }
 }
 
 void retained_take_back(struct broker *broker, const char *topic)

@@ -291,6 +291,10 @@ static void take_library(struct archive *archive, struct disk_job *job)
     library_finish(library);
     *library = job->library;
     job->library.clips = NULL;
+    if (library->is_mounted_late) {
+        log_warning("a disk has been mounted at or above %s: clips from before that are beneath it",
+                    archive->retention.limits.path);
+    }
     if (library->recovered) {
         log_notice("made %u clips whole that were open when the recorder or the power failed",
                    library->recovered);

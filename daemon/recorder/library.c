@@ -435,6 +435,21 @@ static void match_pictures(struct library_load *load)
     }
 }
 
+// The file system in which that of the folder is mounted; its own, if that is the root's.
+static dev_t device_beneath(int folder)
+{
+    g_autoptr(GString) up = g_string_new("..");
+    struct stat here = {0}, above = {0};
+
+    fstat(folder, &here);
+    while (fstatat(folder, up->str, &above, 0) == 0 && above.st_dev == here.st_dev &&
+           above.st_ino != here.st_ino) {
+        here = above;
+        g_string_append(up, "/..");
+    }
+    return above.st_dev;
+}
+
 // Whether the folder is the one that was open before. One that has lost its index, or was made
 // again, keeps its mark; on another file system it would be where that of the clips is not mounted.
 static bool is_same_folder(struct library_folder *folder, const struct library_folder *before)
@@ -457,7 +472,10 @@ static int identify(struct library_load *load, const struct library_folder *befo
     if (fstat(storage_folder(load->storage), &about) < 0)
         return error_set(error, -errno, "%s", strerror(errno));
     folder->device = about.st_dev;
-    if (!is_same_folder(folder, before)) {
+    bool is_same = is_same_folder(folder, before);
+    load->library.is_mounted_late = !is_same && folder->device != before->device &&
+                                    before->device == device_beneath(storage_folder(load->storage));
+    if (!is_same && !load->library.is_mounted_late) {
         return error_set(error, -ESTALE,
                          "this is another folder than before; is its disk mounted?");
     }

@@ -27,10 +27,11 @@ struct library {
     GPtrArray *clips; // owned, of struct recording, by growing id
     uint64_t next_id;
     struct library_folder folder;
-    unsigned lines;     // of clips, in the index on the disk
-    int index_result;   // of writing the index last: 0 or a negative errno
-    unsigned recovered; // clips that a crash had left open, and that are finished now
-    unsigned ignored;   // files that are named like a clip's and are none, or copies
+    bool is_mounted_late; // the folder that was open before is beneath it now
+    unsigned lines;       // of clips, in the index on the disk
+    int index_result;     // of writing the index last: 0 or a negative errno
+    unsigned recovered;   // clips that a crash had left open, and that are finished now
+    unsigned ignored;     // files that are named like a clip's and are none, or copies
 };
 
 void library_init(struct library *library);
@@ -38,8 +39,9 @@ void library_finish(struct library *library); // takes zeros
 
 // Reads the index and the folder, finishes clips that were left open, and writes the index again if
 // it was not right; one that cannot be written is no error, see `index_result`. `before` is the
-// folder that was open before, or zeros for the first; another one is refused with -ESTALE. Other
-// errors are what the file system says, with a sentence in `error`.
+// folder that was open before, or zeros for the first; another one is refused with -ESTALE, unless
+// its file system has been mounted since over the one of `before`. Other errors are what the file
+// system says, with a sentence in `error`.
 int library_load(struct storage *storage, const struct library_folder *before, struct error *error,
                  struct library *ret_library);
 // Adds a clip that has been finished to the index. 0 or a negative errno: it has no line now.

@@ -237,10 +237,11 @@ def test_what_an_earlier_run_told_and_is_no_more_is_removed(moving, broker, run)
         broker.publish(f"{DISCOVERY}/{camera}/config", json.dumps(old), "--retain")
     broker.publish("homeassistant/device/other/front/config", json.dumps(old), "--retain")
     gone = [f"{BASE}/{level}" for level in ("gone/available", "gone/views/edges/gain", "front/cellar/motion")]
-    stay = [f"{BASE}/note", f"{BASE}/set/gone/armed", "edged/other/front/available"]
+    stay = [f"{BASE}/note", f"{BASE}/notes/of/others", f"{BASE}/notes/available", f"{BASE}/notes/door/motion",
+            f"{BASE}/front/of/others", f"{BASE}/set/gone/armed", "edged/other/front/available"]
     pictures = [f"{BASE}/{camera}/snapshot" for camera in ("gone", "front")]
     for topic in gone + stay + pictures:
-        broker.publish(topic, "ON", "--retain")
+        broker.publish(topic, "offline" if topic.endswith("gone/available") else "ON", "--retain")
     listener = run(mqtt.Listener, broker)
     daemon.wait_for(lambda: set(gone + stay) <= set(listener.kept), explain=listener.text)
     run(mqtt.bridge, moving).wait("connected to the broker")

@@ -1,5 +1,5 @@
-"""A disk that stalls, fails, fills up and is unplugged: a viewer of the camera that is recorded lacks no frame,
-and recording goes on by itself.
+"""A disk that stalls, fails, fills up, is unplugged or mounted late: a viewer of the camera that is recorded
+lacks no frame, and recording goes on by itself.
 
 The disk is one of device-mapper's, whose table is changed under the file system. The machine's clock counts
 its instructions, so that it drops no frames because this machine is slow.
@@ -137,3 +137,23 @@ def test_a_disk_that_fails_or_is_unplugged_is_used_again_once_it_is_back(machine
     assert machine.said("nothing is recorded") == stopped + 1
     assert_complete(machine.wait_clips(1))
     assert [clip for clip in machine.clips() if clip in clips] == clips  # those of before are there
+
+
+def test_a_disk_that_is_mounted_late_is_used_from_then_on_and_nothing_in_its_place(machine):
+    """The folder beneath is there and edged's as well, and edged was faster than the disk when the machine started."""
+    going, refused = f"recording to {FOLDER}", "this is another folder than before"
+    clips = machine.clips()
+    machine.check(f"systemctl stop edged edged-recorder; umount {MOUNT}; install -d -o edged -g edged -m 750 {FOLDER}")
+    machine.restart(CONF)
+    machine.wait_clips(1)
+    before = machine.said(going)
+    machine.mount()
+    machine.wait_said(going, before)
+    machine.wait_clips(1)
+    assert [clip for clip in machine.clips() if clip in clips] == clips
+    before = machine.said(refused), machine.said(going)
+    machine.check(f"umount --lazy {MOUNT}")
+    beds.wait_until(refused, lambda: refused in machine.status()["recorder"]["error"], machine.patience_s)
+    machine.mount()
+    machine.wait_said(going, before[1])
+    machine.wait_clips(1)

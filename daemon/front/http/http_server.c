@@ -14,8 +14,10 @@
 #define MEMORY_BYTES ((size_t)16384) // a connection, its request line and headers included
 // More than there can be: how many there may be is this server's to say.
 #define CONNECTIONS_EVER 131072u
-// MHD_USE_NO_THREAD_SAFETY of libmicrohttpd 1.0, which else takes up a connection that it is given
-// in a later run; earlier releases do not know it, and take it up at once.
+// MHD_USE_NO_THREAD_SAFETY of libmicrohttpd 1.0. Without it that takes up a connection that it is
+// given in a later run. Earlier releases, whose headers do not have it, take it up at once, and do
+// not look at the bit. It leaves out the pipe by which MHD_resume_connection() would wake the
+// server: http_server_wake() does.
 #define ONE_THREAD (1u << 19)
 #define RUNS_MAX 8 // of libmicrohttpd in a turn of the main loop
 // How many events are taken before libmicrohttpd runs, and how many connections are accepted in a

@@ -21,9 +21,9 @@ struct gpu_retry {
     int64_t died_ns;     // when a process died with the GPU in use; 0: none did
     unsigned next_ms;    // what the next delay is to be; 0: the first
     bool tried;          // since it failed
-    // A process that may not open the GPU's devices was replaced, as they may have come after it
-    // had started: the caller sets it. A further process could do no better until the GPU has
-    // computed, however late it says that they are refused to it as well.
+    // The caller has replaced a process that may not open the GPU's devices, as they may have come
+    // after it had started. A further process could do no better, however late it says that they
+    // are refused to it as well, until the GPU has computed.
     bool replaced;
 };
 
