@@ -10,8 +10,8 @@
 #include "daemon/mqtt/picture_requests.h"
 #include "daemon/mqtt/retained.h"
 
+#include <errno.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define RETRY_MS 500u
@@ -268,18 +268,17 @@ static int ask(struct bridge *bridge, const char *page, struct error *error, Jso
 }
 
 // Publishes all states, as edged has them now. Availability comes last, when the rest is right.
-static void tell_all(struct bridge *bridge)
+static int tell_all(struct bridge *bridge, struct error *error)
 {
-    struct error error = {0};
     bool has_problem = false;
 
-    if (!broker_is_connected(bridge->broker) || !bridge->schema || !bridge->config ||
-        !bridge->discovery) {
-        return;
-    }
-    if (ask(bridge, "/v1/status", &error, &bridge->status) < 0) {
-        tell_below(bridge, "offline", "available"); // the stream of events ends as well
-        return;
+    if (!broker_is_connected(bridge->broker))
+        return 0;
+    int r = bridge->schema ? ask(bridge, "/v1/status", error, &bridge->status)
+                           : error_set(error, -ENOTCONN, "edged has not told of itself yet");
+    if (r < 0) {
+        tell_below(bridge, "offline", "available");
+        return r;
     }
     g_autoptr(GList) cameras = get_list(bridge->status, "cameras");
     retained_begin(&bridge->retained);
@@ -295,6 +294,19 @@ static void tell_all(struct bridge *bridge)
     tell_below(bridge, "online", "available");
     retained_end(&bridge->retained, bridge->broker);
     retained_look_back(&bridge->retained, bridge->broker, bridge->topic);
+    return 0;
+}
+
+static void leave_edged(struct bridge *bridge, const char *why);
+
+// To a broker, or somebody who listens, that may lack some.
+static void tell_all_again(struct bridge *bridge)
+{
+    struct error error = {0};
+
+    retained_doubt_all(&bridge->retained);
+    if (tell_all(bridge, &error) < 0 && !bridge->retry)
+        leave_edged(bridge, error.text);
 }
 
 static gboolean on_renewal(gpointer data);
@@ -389,10 +401,8 @@ static void on_message(void *context, const char *topic, const char *payload, si
         if (!is_retained) // it was meant for another moment
             take_command(bridge, topic, topic + strlen(commands) + 1, payload, size);
     } else if (strcmp(topic, status) == 0) {
-        if (strcmp(payload, "online") == 0) { // Home Assistant has just been started
-            retained_doubt_all(&bridge->retained);
-            tell_all(bridge);
-        }
+        if (strcmp(payload, "online") == 0) // Home Assistant has just been started
+            tell_all_again(bridge);
     } else if (is_retained && is_below(topic, bridge->discovery)) {
         take_old_discovery(bridge, topic, payload);
     } else if (is_retained && is_below(topic, bridge->topic)) {
@@ -405,7 +415,6 @@ static void on_connected(void *context)
     struct bridge *bridge = context;
     g_autofree char *commands = g_strconcat(bridge->topic, "/set/#", NULL);
 
-    retained_doubt_all(&bridge->retained);
     broker_subscribe(bridge->broker, commands);
     if (*bridge->discovery) {
         g_autofree char *own = g_strdup_printf("%s/device/%s/#", bridge->discovery, bridge->id);
@@ -414,7 +423,7 @@ static void on_connected(void *context)
         broker_subscribe(bridge->broker, own); // before they are told anew
         broker_subscribe(bridge->broker, status);
     }
-    tell_all(bridge);
+    tell_all_again(bridge);
 }
 
 static void connect_broker(struct bridge *bridge, JsonObject *group)
@@ -486,8 +495,7 @@ static int refresh(struct bridge *bridge, struct error *error)
     if (r < 0)
         return r;
     configure(bridge);
-    tell_all(bridge);
-    return 0;
+    return tell_all(bridge, error);
 }
 
 // The camera or the broker may be gone since the picture was asked for.
@@ -589,6 +597,13 @@ static void try_later(struct bridge *bridge, const char *why)
         tell_below(bridge, "offline", "available");
 }
 
+// edged does not answer although its events may go on: all begins anew, once it does.
+static void leave_edged(struct bridge *bridge, const char *why)
+{
+    event_stream_disconnect(&bridge->stream);
+    try_later(bridge, why);
+}
+
 static gboolean on_renewal(gpointer data)
 {
     struct bridge *bridge = data;
@@ -596,10 +611,8 @@ static gboolean on_renewal(gpointer data)
 
     bridge->renewal = 0;
     bridge->renewed_ns = clock_now_ns();
-    if (refresh(bridge, &error) < 0) {
-        event_stream_disconnect(&bridge->stream);
-        try_later(bridge, error.text);
-    }
+    if (refresh(bridge, &error) < 0)
+        leave_edged(bridge, error.text);
     return G_SOURCE_REMOVE;
 }
 
@@ -634,33 +647,13 @@ static gboolean on_retry(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-#define ID_LETTERS G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "_-"
-
-// The ID of this machine among those that share a broker: the host's name and four hexadecimal
-// digits of /etc/machine-id, "jetson-3f2a", because boards come with the same name;
-// $EDGED_MQTT_ID instead, if it is set. Of letters that a topic of discovery may have.
-static char *make_id(void)
-{
-    const char *given = g_getenv("EDGED_MQTT_ID");
-    g_autofree char *machine = NULL;
-    char *id;
-
-    if (given && *given)
-        id = g_strdup(given);
-    else if (g_file_get_contents("/etc/machine-id", &machine, NULL, NULL))
-        id = g_strdup_printf("%s-%.4s", g_get_host_name(), machine);
-    else
-        id = g_strdup(g_get_host_name());
-    return g_strcanon(id, ID_LETTERS, '_');
-}
-
-struct bridge *bridge_new(const struct client *client)
+struct bridge *bridge_new(const struct client *client, const char *id)
 {
     struct bridge *bridge = g_new0(struct bridge, 1);
     const struct event_stream_handler handler = {on_event, on_lost, bridge};
 
     bridge->client = client;
-    bridge->id = make_id();
+    bridge->id = g_strdup(id);
     bridge->retry_ms = RETRY_MS;
     retained_init(&bridge->retained);
     bridge->moving = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);

@@ -11,7 +11,8 @@
 
 struct bridge;
 
-// `client` is borrowed. Nothing is connected before the main loop runs.
-struct bridge *bridge_new(const struct client *client);
+// `client` is borrowed; `id` is this machine's among those that share a broker. Nothing is
+// connected before the main loop runs.
+struct bridge *bridge_new(const struct client *client, const char *id);
 // Tells the broker that edged is not available, and disconnects. Takes NULL.
 void bridge_free(struct bridge *bridge);

@@ -62,6 +62,26 @@ static int parse_options(int argc, char **argv, struct client_options *ret_where
     return -1;
 }
 
+#define ID_LETTERS G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "_-"
+
+// The ID of this machine among those that share a broker: the host's name and four hexadecimal
+// digits of /etc/machine-id, "jetson-3f2a", because boards come with the same name;
+// $EDGED_MQTT_ID instead, if it is set. Of letters that a topic of discovery may have.
+static char *make_id(void)
+{
+    const char *given = g_getenv("EDGED_MQTT_ID");
+    g_autofree char *machine = NULL;
+    char *id;
+
+    if (given && *given)
+        id = g_strdup(given);
+    else if (g_file_get_contents("/etc/machine-id", &machine, NULL, NULL))
+        id = g_strdup_printf("%s-%.4s", g_get_host_name(), machine);
+    else
+        id = g_strdup(g_get_host_name());
+    return g_strcanon(id, ID_LETTERS, '_');
+}
+
 static gboolean on_signal(gpointer loop)
 {
     g_main_loop_quit(loop);
@@ -71,6 +91,7 @@ static gboolean on_signal(gpointer loop)
 int main(int argc, char **argv)
 {
     g_autoptr(GMainLoop) loop = NULL;
+    g_autofree char *id = NULL;
     _cleanup_(client_cleanup) struct client *client = NULL;
     struct client_options where = {0};
     struct bridge *bridge;
@@ -89,7 +110,8 @@ int main(int argc, char **argv)
     loop = g_main_loop_new(NULL, FALSE);
     g_unix_signal_add(SIGTERM, on_signal, loop);
     g_unix_signal_add(SIGINT, on_signal, loop);
-    bridge = bridge_new(client);
+    id = make_id();
+    bridge = bridge_new(client, id);
     sd_notify(0, "READY=1");
     g_main_loop_run(loop);
     sd_notify(0, "STOPPING=1");

@@ -319,6 +319,17 @@ def test_a_broker_that_freezes_is_left_and_found_again(moving, broker, run):
     later.wait_for(available="online", front__motion="ON")
 
 
+def test_an_edged_that_stalls_while_all_is_told_is_available_afterwards(moving, broker, run):
+    run(mqtt.bridge, moving).wait("connected to the broker")
+    listener = run(mqtt.Listener, broker)
+    listener.wait_for(available="online")
+    moving.process.send_signal(signal.SIGSTOP)
+    broker.publish("homeassistant/status", "online")
+    listener.wait_for(available="offline")
+    moving.process.send_signal(signal.SIGCONT)
+    listener.wait_for(available="online", front__live="ON")
+
+
 def test_who_is_killed_or_frozen_is_not_available_until_it_is_back(moving, broker, run):
     listener = run(mqtt.Listener, broker)
     bridge = run(mqtt.bridge, moving)
