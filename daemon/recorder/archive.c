@@ -291,19 +291,7 @@ static void take_library(struct archive *archive, struct disk_job *job)
     library_finish(library);
     *library = job->library;
     job->library.clips = NULL;
-    if (library->is_mounted_late) {
-        log_warning("a disk has been mounted at or above %s: clips from before that are beneath it",
-                    archive->retention.limits.path);
-    }
-    if (library->recovered) {
-        log_notice("made %u clips whole that were open when the recorder or the power failed",
-                   library->recovered);
-    }
-    if (library->ignored) {
-        log_warning("left %u files alone that are named like clips: they are copies of others, "
-                    "cannot be read, or have numbers far beyond the others",
-                    library->ignored);
-    }
+    library_log(library, archive->retention.limits.path);
 }
 
 static void open_done(void *context)

@@ -532,3 +532,20 @@ int library_load(struct storage *storage, const struct library_folder *before, s
     *ret_library = load.library;
     return 0;
 }
+
+void library_log(const struct library *library, const char *path)
+{
+    if (library->is_mounted_late) {
+        log_warning("a disk has been mounted at or above %s: clips from before that are beneath it",
+                    path);
+    }
+    if (library->recovered) {
+        log_notice("made %u clips whole that were open when the recorder or the power failed",
+                   library->recovered);
+    }
+    if (library->ignored) {
+        log_warning("left %u files alone that are named like clips: they are copies of others, "
+                    "cannot be read, or have numbers far beyond the others",
+                    library->ignored);
+    }
+}

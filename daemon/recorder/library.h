@@ -44,6 +44,8 @@ void library_finish(struct library *library); // takes zeros
 // system says, with a sentence in `error`.
 int library_load(struct storage *storage, const struct library_folder *before, struct error *error,
                  struct library *ret_library);
+// Tells the log what was found in the folder at `path`.
+void library_log(const struct library *library, const char *path);
 // Adds a clip that has been finished to the index. 0 or a negative errno: it has no line now.
 int library_note(const struct storage *storage, const struct recording *recording);
 
