@@ -299,7 +299,7 @@ static int tell_all(struct bridge *bridge, struct error *error)
 
 static void leave_edged(struct bridge *bridge, const char *why);
 
-// To a broker, or somebody who listens, that may lack some.
+// Where the broker, or who listens to it, may lack what was told before.
 static void tell_all_again(struct bridge *bridge)
 {
     struct error error = {0};
@@ -369,6 +369,7 @@ static void take_command(struct bridge *bridge, const char *topic, const char *r
     }
 }
 
+// The broker has kept a state of an earlier run.
 static void take_old_state(struct bridge *bridge, const char *topic, const char *payload)
 {
     const struct edged_state edged = state_of(bridge);

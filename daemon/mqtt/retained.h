@@ -1,5 +1,5 @@
 // Retained messages: those that the broker keeps of this edged, one for each state, by its topic.
-// It is published when the state changes, and taken back when there is no such state any more.
+// Each is published when its state changes, and taken back when there is no such state any more.
 #pragma once
 
 #include "daemon/mqtt/broker.h"
@@ -9,10 +9,10 @@
 
 // Embedded.
 struct retained {
-    GHashTable *told;    // payloads by their topics, as the broker has them; owned
-    GHashTable *current; // topics of all states since retained_begin(), published or not; owned
-    bool tells_again;    // the broker may have lost them
-    bool has_looked_back;
+    GHashTable *told;     // payloads by their topics, as the broker has them; owned
+    GHashTable *current;  // topics of all states since retained_begin(), published or not; owned
+    bool tells_again;     // the broker may have lost them
+    bool has_looked_back; // this broker was asked by retained_look_back()
     GHashTable *gone; // topics of cameras that an earlier run told of, and that are no more; owned
 };
 
@@ -24,11 +24,12 @@ void retained_forget(struct retained *retained);
 // Publishes a state, unless the broker has it. Takes over `topic`.
 void retained_tell(struct retained *retained, struct broker *broker, char *topic,
                    const char *payload);
-// The bridge publishes a state of another kind there, such as a picture. Takes over `topic`.
+// The topic is that of a state which is published by other means, a picture. Takes over `topic`.
 void retained_keep(struct retained *retained, char *topic);
 // The payload that was published last; NULL: none was. Borrowed.
 const char *retained_last(const struct retained *retained, const char *topic);
-// The next retained_tell() publishes it in any case; the second one: all until retained_end().
+// The next retained_tell() of the topic publishes whatever the payload is; after the second, each
+// one does until retained_end().
 void retained_doubt(struct retained *retained, const char *topic);
 void retained_doubt_all(struct retained *retained);
 
@@ -38,8 +39,9 @@ void retained_end(struct retained *retained, struct broker *broker);
 // Once for each broker: has it send what it has kept of an earlier run, to retained_take_old(): how
 // available cameras are and what moves in regions, below `own`, the topic of this edged.
 void retained_look_back(struct retained *retained, struct broker *broker, const char *own);
-// The broker has kept it. It is taken back if it is no state any more; `gone` is the topic of its
-// camera if that is no more, of which all is asked for and taken back then; NULL: it is there.
+// The broker has kept the message, which is taken back if there is no such state any more. `gone`
+// is the topic of its camera if there is no such camera any more: all that the broker keeps below
+// that is then asked for and taken back as well. NULL: the camera is there.
 void retained_take_old(struct retained *retained, struct broker *broker, const char *topic,
                        const char *payload, const char *gone);
 // The broker keeps nothing in the topic any more.

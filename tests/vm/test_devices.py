@@ -67,6 +67,7 @@ def test_devices_that_came_after_a_camera_process_cost_another_process(machine):
         machine.check("systemctl stop edged && modprobe -r ppdev")
         machine.restart(CONF)
         beds.wait_until("a process that may open them", lambda: computes(refused=False), machine.patience_s)
+        assert replacements() <= 1
         return replacements() == 1
 
     machine.check("modprobe ppdev")

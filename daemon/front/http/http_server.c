@@ -14,10 +14,9 @@
 #define MEMORY_BYTES ((size_t)16384) // a connection, its request line and headers included
 // More than there can be: how many there may be is this server's to say.
 #define CONNECTIONS_EVER 131072u
-// MHD_USE_NO_THREAD_SAFETY of libmicrohttpd 1.0. Without it that takes up a connection that it is
-// given in a later run. Earlier releases, whose headers do not have it, take it up at once, and do
-// not look at the bit. It leaves out the pipe by which MHD_resume_connection() would wake the
-// server: http_server_wake() does.
+// MHD_USE_NO_THREAD_SAFETY of libmicrohttpd 1.0, which takes up a connection at once with it and in
+// a later run without it. Earlier releases lack the name, ignore the bit, and always take it up at
+// once. With it MHD_resume_connection() wakes nobody: http_server_wake() is called beside it.
 #define ONE_THREAD (1u << 19)
 #define RUNS_MAX 8 // of libmicrohttpd in a turn of the main loop
 // How many events are taken before libmicrohttpd runs, and how many connections are accepted in a
