@@ -473,25 +473,36 @@ bool intake_begin_segment(struct intake *intake)
     return seek_segment(intake->sink, GST_SEEK_FLAG_FLUSH);
 }
 
-static void repeat_segment(GstElement *pipeline, gpointer data)
+static void end_repeat(struct intake *intake, bool repeats)
 {
-    struct intake *intake = data;
-    GstElement *sink = gst_bin_get_by_name(GST_BIN(pipeline), SINK);
-
-    seek_segment(sink, GST_SEEK_FLAG_NONE);
-    gst_object_unref(sink);
     pthread_mutex_lock(&intake->lock);
     intake->replaying--;
+    intake->eos |= !repeats;
     pthread_cond_broadcast(&intake->changed);
     pthread_mutex_unlock(&intake->lock);
 }
 
+static void *repeat_segment(void *data)
+{
+    struct intake *intake = data;
+
+    seek_segment(intake->sink, GST_SEEK_FLAG_NONE);
+    end_repeat(intake, true);
+    return NULL;
+}
+
 void intake_repeat_segment(struct intake *intake)
 {
+    GThread *thread;
+
     pthread_mutex_lock(&intake->lock);
     intake->replaying++;
     pthread_mutex_unlock(&intake->lock);
-    gst_element_call_async(intake->pipeline, repeat_segment, intake, NULL);
+    thread = g_thread_try_new("repeat", repeat_segment, intake, NULL);
+    if (thread)
+        g_thread_unref(thread);
+    else
+        end_repeat(intake, false);
 }
 
 int intake_expect_surfaces(struct intake *intake, struct error *error)
