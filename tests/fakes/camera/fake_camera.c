@@ -349,7 +349,7 @@ static void start_video(struct fake_camera *camera)
     if (!is_mode(camera, "no-slates") && !is_mode(camera, "no-video"))
         gst_app_sink_set_callbacks(GST_APP_SINK(sink), &callbacks, camera, NULL);
     else
-        gst_app_sink_set_drop(GST_APP_SINK(sink), TRUE);
+        g_object_set(sink, "drop", TRUE, NULL);
     gst_object_unref(sink);
     gst_element_set_state(camera->pipeline, GST_STATE_PLAYING);
 }

@@ -81,7 +81,7 @@ TEST(test_a_message_split_at_every_byte_is_put_together, setup, teardown)
     struct {
         struct link_header header;
         char payload[4];
-    } wire = {{.type = LINK_FATAL, .view = 0, .size = 4}, "oops"};
+    } wire = {{.type = LINK_FATAL, .view = 0, .size = 4}, {'o', 'o', 'p', 's'}};
     struct seen seen = {.take = true};
 
     for (size_t i = 0; i < sizeof wire; i++) {

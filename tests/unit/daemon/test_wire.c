@@ -155,11 +155,12 @@ TEST(test_a_reply_waits_for_the_packet_that_was_begun)
             wire_send_packets(wire, packets + (ptrdiff_t)taken * PARTS, PARTS, PACKETS - taken),
             PACKETS - taken);
         g_byte_array_append(sink.taken, (const guint8 *)"", 1);
-        char *reply = strstr((const char *)sink.taken->data, "reply");
+        char *bytes = (char *)sink.taken->data;
+        char *reply = strstr(bytes, "reply");
         assert_non_null(reply);
-        assert_true(reply == (char *)sink.taken->data || reply[-1] == '>');
+        assert_true(reply == bytes || reply[-1] == '>');
         memmove(reply, reply + 5, strlen(reply + 5) + 1);
-        assert_string_equal((const char *)sink.taken->data, all_packets);
+        assert_string_equal(bytes, all_packets);
         close_sink(&sink, wire);
     }
 }
