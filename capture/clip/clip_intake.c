@@ -11,10 +11,12 @@
 #include <unistd.h>
 
 #define EXIF_END 65536 // bytes of a JPEG in which its EXIF data are
+#define RAW_START "YUV4MPEG2 "
 
-// Reads the orientation of a picture, and what the file system says about the clip, before
-// GStreamer says it less clearly.
-static int read_start(const char *path, struct error *error, enum exif_orientation *ret_orientation)
+// Reads the orientation of a picture, whether the clip is raw video (YUV4MPEG2), and what the file
+// system says about it, before GStreamer says it less clearly.
+static int read_start(const char *path, struct error *error, enum exif_orientation *ret_orientation,
+                      bool *ret_raw)
 {
     _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat status;
@@ -31,6 +33,8 @@ static int read_start(const char *path, struct error *error, enum exif_orientati
     if (length < 0)
         return error_set(error, -errno, "%s", strerror(errno));
     *ret_orientation = exif_read_jpeg(start, (size_t)length);
+    *ret_raw =
+        (size_t)length > strlen(RAW_START) && memcmp(start, RAW_START, strlen(RAW_START)) == 0;
     return 0;
 }
 
@@ -158,40 +162,56 @@ static GstPadProbeReturn drop_gap(GstPad *pad, GstPadProbeInfo *info, gpointer d
                                                                            : GST_PAD_PROBE_OK;
 }
 
+// Has the decoder, whose streams are known once it has read the start of the clip, decode as edged
+// wants it, and links its video.
+static void connect_decoder(GstBin *bin, enum exif_orientation orientation)
+{
+    g_autoptr(GstElement) decoder = gst_bin_get_by_name(bin, "decoder");
+    g_autoptr(GstElement) converter = gst_bin_get_by_name(bin, "converter");
+
+    for (size_t i = 0; i < ARRAY_LENGTH(turns); i++) {
+        if (turns[i].exif == orientation)
+            g_object_set_data(G_OBJECT(decoder), DIRECTION, (gpointer)turns[i].direction);
+    }
+    gstreamer_decoders_choose(decoder);
+    g_signal_connect(decoder, "element-added", G_CALLBACK(on_element), NULL);
+    g_signal_connect_object(decoder, "pad-added", G_CALLBACK(on_stream), converter, 0);
+    g_signal_connect_object(decoder, "no-more-pads", G_CALLBACK(on_last_stream), converter, 0);
+}
+
 int clip_intake_new(const char *path, const struct pixel_format *format,
                     const struct source_environment *environment, struct error *error,
                     struct intake **ret_intake)
 {
     g_autoptr(GstCaps) caps = gstreamer_caps_new(format, 0, 0, 0);
-    g_autoptr(GstElement) clip = NULL, decoder = NULL, converter = NULL, shape = NULL;
+    g_autoptr(GstElement) clip = NULL, converter = NULL, shape = NULL;
     g_autoptr(GstPad) decoded = NULL, shaped = NULL;
     GstBin *bin;
     enum exif_orientation orientation = EXIF_TOP_LEFT;
-    int r = read_start(path, error, &orientation);
+    bool raw = false;
+    int r = read_start(path, error, &orientation, &raw);
 
-    r = r < 0 ? r
-              : intake_new("filesrc name=clip ! decodebin name=decoder "
-                           "videoconvert name=converter ! " GSTREAMER_SQUARE_PIXELS,
-                           caps, INTAKE_EVERY, environment, error, ret_intake);
+    if (r < 0)
+        return r;
+    // In GStreamer 1.28.2 decodebin loses the start of raw video where the machine is busy.
+    raw = raw && gst_registry_check_feature_version(gst_registry_get(), "y4mdec", 1, 0, 0);
+    r = intake_new(raw ? "filesrc name=clip ! y4mdec ! videoconvert name=converter "
+                         "! " GSTREAMER_SQUARE_PIXELS
+                       : "filesrc name=clip ! decodebin name=decoder "
+                         "videoconvert name=converter ! " GSTREAMER_SQUARE_PIXELS,
+                   caps, INTAKE_EVERY, environment, error, ret_intake);
     if (r < 0)
         return r;
     bin = GST_BIN(intake_pipeline(*ret_intake));
     clip = gst_bin_get_by_name(bin, "clip");
-    decoder = gst_bin_get_by_name(bin, "decoder");
-    for (size_t i = 0; i < ARRAY_LENGTH(turns); i++) {
-        if (turns[i].exif == orientation)
-            g_object_set_data(G_OBJECT(decoder), DIRECTION, (gpointer)turns[i].direction);
-    }
+    g_object_set(clip, "location", path, NULL);
+    if (!raw)
+        connect_decoder(bin, orientation);
     converter = gst_bin_get_by_name(bin, "converter");
+    decoded = gst_element_get_static_pad(converter, "sink");
+    gst_pad_add_probe(decoded, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, drop_gap, NULL, NULL);
     shape = gst_bin_get_by_name(bin, "shape");
     shaped = gst_element_get_static_pad(shape, "src");
     gst_pad_add_probe(shaped, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, keep_size, shape, NULL);
-    g_object_set(clip, "location", path, NULL);
-    gstreamer_decoders_choose(decoder);
-    g_signal_connect(decoder, "element-added", G_CALLBACK(on_element), NULL);
-    g_signal_connect_object(decoder, "pad-added", G_CALLBACK(on_stream), converter, 0);
-    g_signal_connect_object(decoder, "no-more-pads", G_CALLBACK(on_last_stream), converter, 0);
-    decoded = gst_element_get_static_pad(converter, "sink");
-    gst_pad_add_probe(decoded, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, drop_gap, NULL, NULL);
     return 0;
 }
