@@ -43,9 +43,7 @@ def serve(server, factory):
         loop.quit()
         return False
 
-    GLib.unix_fd_add_full(
-        GLib.PRIORITY_DEFAULT, 0, GLib.IOCondition.IN | GLib.IOCondition.HUP, on_stdin
-    )
+    GLib.io_add_watch(0, GLib.PRIORITY_DEFAULT, GLib.IOCondition.IN | GLib.IOCondition.HUP, on_stdin)
     print("ready", server.get_bound_port(), flush=True)
     loop.run()
 

@@ -95,9 +95,7 @@ def run_gstreamer(url, transport, reporter):
     pipeline.get_by_name("sink").connect("new-sample", on_sample)
     pipeline.get_bus().add_signal_watch()
     pipeline.get_bus().connect("message", on_message)
-    GLib.unix_fd_add_full(
-        GLib.PRIORITY_DEFAULT, 0, GLib.IOCondition.IN | GLib.IOCondition.HUP, on_stdin
-    )
+    GLib.io_add_watch(0, GLib.PRIORITY_DEFAULT, GLib.IOCondition.IN | GLib.IOCondition.HUP, on_stdin)
     pipeline.set_state(Gst.State.PLAYING)
     loop.run()
     pipeline.set_state(Gst.State.NULL)

@@ -104,7 +104,7 @@ def main():
     print("ready", server.get_bound_port(), flush=True)
     loop = GLib.MainLoop()
     end = GLib.IOCondition.IN | GLib.IOCondition.HUP
-    GLib.unix_fd_add_full(GLib.PRIORITY_DEFAULT, 0, end, lambda *_: loop.quit())
+    GLib.io_add_watch(0, GLib.PRIORITY_DEFAULT, end, lambda *_: loop.quit())
     loop.run()
 
 

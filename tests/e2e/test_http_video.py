@@ -285,16 +285,21 @@ def test_a_viewer_of_jpegs_is_counted_and_one_picture_is_not(server):
     server.wait_mount(path, lambda mount: mount["viewers"] == 0)
 
 
+def list_watched(server):
+    """The list of views, once it has a rate of the one that is watched."""
+    views = {view["path"]: view for view in json.loads(server.http_get("/v1/views"))}
+    return views if views["/front/plain"]["fps"] > 0 else None
+
+
 def test_the_list_of_views_says_what_each_stream_is(server):
     with http_video.Video(server, "/v1/video?view=front/plain&view=front/h265") as video:
         video.units(60, view=0)
-        views = {view["path"]: view for view in json.loads(server.http_get("/v1/views"))}
+        views = daemon.wait_for(lambda: list_watched(server), daemon.PATIENCE_S, server.stderr)
         assert {path: view["codec"] for path, view in views.items()} == {
             "/front/edges": "h264", "/front/plain": "h264", "/front/h265": "h265",
             "/front/jpeg": "mjpeg", "/back/edges": "h264"}
         for path in ("/front/plain", "/front/h265", "/front/edges"):  # of the slate where nobody watches
             assert (views[path]["width"], views[path]["height"]) == (SIZE["width"], SIZE["height"])
-        assert views["/front/plain"]["fps"] > 0
         server.wait_mount("/back/edges", lambda mount: mount["fps"] == 0)
 
 
