@@ -40,7 +40,7 @@ const char *suggest_synonym(const char *typed)
     static const char *const words[][2] = {
         {"gpu", "cuda"},       {"nvidia", "cuda"},    {"processor", "cpu"}, {"grey", "gray"},
         {"grayscale", "gray"}, {"greyscale", "gray"}, {"usb", "v4l2"},      {"webcam", "v4l2"},
-        {"uvc", "v4l2"},       {"csi", "gstreamer"},  {"clip", "file"},     {"video", "file"},
+        {"uvc", "v4l2"},       {"csi", "argus"},      {"clip", "file"},     {"video", "file"},
         {"test", "pattern"},   {"raw", "camera"},
     };
 
@@ -60,7 +60,7 @@ int suggest_nearest(const char *typed, const char *const *first, size_t count, s
     for (size_t i = 0; i < count; i++) {
         const char *word = *(const char *const *)((const char *)first + i * stride);
         unsigned distance = length >= PREFIX_MIN && strncmp(word, typed, length) == 0
-                                ? 1
+                                ? word[length] != '\0'
                                 : edit_distance(typed, length, word, strlen(word));
 
         if (distance < best) {

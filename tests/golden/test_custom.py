@@ -122,6 +122,7 @@ WRONG = [
     (["--view", "custom"], "--view custom: name its stages"),
     (["--set", "stages="], 'stages: got [], allowed: an array'),
     (["--set", "stages=blur4"], 'did you mean "blur3"?'),
+    (["--set", "stages=blur5,cany,mark"], '"direction"; did you mean "canny"?\n'),
     (["--set", "stages=sobel,mark"], 'got "mark" after "sobel", which makes gray, allowed there: '),
     (["--view", "edges", "--set", "stages=sobel"], 'no effect with view = "edges", only with "cus'),
     (["--set", "stages=sobel", "--set", "erode=1"], 'no effect with view = "custom", only with "mo'),
