@@ -348,9 +348,10 @@ struct watch {
     struct event_programs *programs; // owned; NULL: none
     GMainLoop *loop;                 // owned
     struct event_stream stream;
-    guint retry;    // GLib source id; 0: none
-    gint64 lost_us; // when the connection was lost
-    int result;     // why the loop ended
+    guint retry, output; // GLib source ids; 0: none
+    gint64 lost_us;      // when the connection was lost
+    bool is_unread;      // standard output is a pipe whose reader has closed it
+    int result;          // why the loop ended
     struct error error;
 };
 
@@ -517,6 +518,19 @@ static gboolean on_stop_signal(gpointer loop)
     return G_SOURCE_CONTINUE;
 }
 
+// The reader of `edgectl watch | head -1` has closed the pipe; the next event may be hours away.
+static gboolean on_output(gint fd, GIOCondition condition, gpointer data)
+{
+    struct watch *watch = data;
+
+    (void)fd;
+    watch->output = 0;
+    watch->is_unread = condition & G_IO_ERR;
+    if (watch->is_unread)
+        g_main_loop_quit(watch->loop);
+    return G_SOURCE_REMOVE;
+}
+
 static int run_loop(struct watch *watch)
 {
     const struct event_stream_handler handler = {take_event, on_lost, watch};
@@ -527,11 +541,13 @@ static int run_loop(struct watch *watch)
     event_stream_init(&watch->stream, watch->client, watch->page, &handler);
     term = g_unix_signal_add(SIGTERM, on_stop_signal, watch->loop);
     interrupt = g_unix_signal_add(SIGINT, on_stop_signal, watch->loop);
+    watch->output = g_unix_fd_add(STDOUT_FILENO, G_IO_ERR, on_output, watch);
     watch->result = event_stream_connect(&watch->stream, &watch->error);
     if (watch->result == 0)
         g_main_loop_run(watch->loop);
     event_stream_finish(&watch->stream);
     g_clear_handle_id(&watch->retry, g_source_remove);
+    g_clear_handle_id(&watch->output, g_source_remove);
     event_programs_free(TAKE(watch->programs));
     g_source_remove(term);
     g_source_remove(interrupt);
@@ -546,6 +562,8 @@ static int follow(struct watch *watch)
 
     r = r < 0 ? r : run_loop(watch);
     client_free(watch->client);
+    if (watch->is_unread)
+        raise(SIGPIPE); // as the next line would
     if (ferror(stdout)) {
         return 1; // main() says what is wrong with the output
     }
