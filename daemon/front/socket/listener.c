@@ -195,12 +195,27 @@ static int translate(int code)
     }
 }
 
+// What to do about an address or port of the configuration.
+static const char *find_advice(int code)
+{
+    switch (code) {
+    case -EADDRINUSE:
+        return "; `sudo ss -ltnp` shows which program has it";
+    case -EADDRNOTAVAIL:
+        return "; `ip address` lists those of this machine";
+    case -EACCES:
+        return "; below 1024 only root and edged.socket may";
+    default:
+        return "";
+    }
+}
+
 static int explain(const struct listener_place *place, int code, struct error *error)
 {
     g_autofree char *rest = code == -EADDRINUSE ? name_rest() : g_strdup("");
-    g_autofree char *reason =
-        g_strconcat(strerror(-code), *rest ? "; edged.socket listens on " : "", rest,
-                    *rest ? ": " HOW_TO_MEND : "", NULL);
+    g_autofree char *reason = *rest ? g_strconcat(strerror(-code), "; edged.socket listens on ",
+                                                  rest, ": " HOW_TO_MEND, NULL)
+                                    : g_strconcat(strerror(-code), find_advice(code), NULL);
 
     return refuse(place, translate(code), reason, error);
 }

@@ -140,8 +140,10 @@ TEST(test_an_address_in_use_is_told_apart)
     int port = listener_port(listener);
     char sentence[128];
 
-    snprintf(sentence, sizeof sentence,
-             "cannot listen on rtsp.address 127.0.0.1, rtsp.port %d: Address already in use", port);
+    snprintf(
+        sentence, sizeof sentence,
+        "cannot listen on rtsp.address 127.0.0.1, rtsp.port %d: Address already in use; `sudo ss",
+        port);
     refuse_listener("127.0.0.1", port, -EADDRINUSE, sentence);
     refuse_listener("0.0.0.0", port, -EADDRINUSE, "Address already in use");
     close(listener);
