@@ -282,8 +282,11 @@ static HTTP_RESULT reply_unknown(struct http_routes *routes, const struct http_r
     g_autofree char *text = NULL;
     GString *list = g_string_new(NULL);
 
-    for (size_t i = 0; i < ARRAY_LENGTH(routes_table); i++)
-        g_string_append_printf(list, "%s%s", i ? ", " : "", routes_table[i].path);
+    // The methods of a path stand one after the other.
+    for (size_t i = 0; i < ARRAY_LENGTH(routes_table); i++) {
+        if (i == 0 || strcmp(routes_table[i].path, routes_table[i - 1].path) != 0)
+            g_string_append_printf(list, "%s%s", i ? ", " : "", routes_table[i].path);
+    }
     text = g_strconcat("no such page; allowed are ", list->str,
                        "; streams are served by RTSP: ", find_text(routes, TEXT_URLS, role), NULL);
     g_string_free(list, TRUE);
