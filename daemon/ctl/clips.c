@@ -373,6 +373,7 @@ static int run_action(const struct clips_action *action, char **ids, int count,
                       const struct clips_options *options, struct error *error)
 {
     _cleanup_(client_cleanup) struct client *client = NULL;
+    struct error why = {0};
     int r = client_new(&options->where, error, &client);
 
     if (r == 0 && !action->run)
@@ -384,7 +385,9 @@ static int run_action(const struct clips_action *action, char **ids, int count,
             return error_set(error, -EINVAL,
                              "\"%s\" is no number of a clip: `edgectl clips` lists them", ids[i]);
         }
-        r = action->run(client, page, options, error);
+        r = action->run(client, page, options, &why);
+        if (r < 0)
+            error_set(error, r, "clip %s: %s", ids[i], why.text);
     }
     return r;
 }

@@ -185,6 +185,8 @@ class Recorder:
     def _record_change(self, payload):
         question = self._note("change", payload)
         clip = self.clips[question.id]
+        if question.action == DELETE and clip.is_open:
+            return self._send("RECORD_DONE", STRUCTS["done"](question.request, -errno.EBUSY))
         if question.action == DELETE:
             del self.clips[question.id], self.files[question.id]
         else:

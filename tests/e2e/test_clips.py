@@ -364,7 +364,8 @@ def test_edgectl_lists_keeps_deletes_and_exports(served, recorder, tmp_path):
     assert [recorder.clips[number].is_kept for number in (5, 7, 9)] == [1, 0, 1]
     edgectl(served, "delete", "9", "20")
     assert 9 not in recorder.clips and 20 not in recorder.clips
-    assert "there is no such clip" in edgectl(served, "delete", "9", status=1)
+    assert "clip 9: there is no such clip" in edgectl(served, "delete", "9", status=1)
+    assert "clip 5: it is still being written" in edgectl(served, "delete", "5", status=1)
     assert edgectl(served, "export", "5", cwd=tmp_path) == b"front-plain-2026-11-27T082003Z.mp4\n"
     file = tmp_path / "front-plain-2026-11-27T082003Z.mp4"
     assert file.read_bytes() == VIDEO

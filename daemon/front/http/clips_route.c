@@ -150,8 +150,10 @@ HTTP_RESULT clips_route_list(struct http_call *call)
 static HTTP_RESULT refuse_done(const struct http_call *call, struct clip_request *asked)
 {
     const struct record_done *done = &asked->done;
-    g_autofree char *sentence =
-        json_valid(*done->sentence ? done->sentence : g_strerror(-done->error));
+    g_autofree char *sentence = json_valid(
+        *done->sentence         ? done->sentence
+        : done->error == -EBUSY ? "it is still being written; delete it once it has ended"
+                                : g_strerror(-done->error));
     unsigned status = MHD_HTTP_SERVICE_UNAVAILABLE;
 
     if (done->error == -ENOENT) {
