@@ -29,7 +29,7 @@ def test_the_first_start_of_an_image_answers_setup_and_takes_the_answers_away(im
     assert "cameras.front" in image.check("edgectl diff --all") and "viewer" in image.check("cat /etc/edged/rtsp.users")
     assert image.check("stat -c '%U %a' /etc/edged/rtsp.users").strip() == "edged 600"
     journal = image.check("journalctl --no-pager -o export -a")
-    assert "The camera delivers" in journal and PASSWORD not in journal
+    assert "No camera was found" in journal and PASSWORD not in journal
 
 
 def test_a_wrong_answer_stays_and_is_named(image):

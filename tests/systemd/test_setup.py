@@ -83,7 +83,7 @@ def shown(device, machine):
 def test_the_url_is_the_one_for_other_machines(device, shown):
     assert f"  rtsp://{DEVICE}:8554/edges\r\n" in shown
     assert PASSWORD not in shown
-    assert re.search(r"The camera delivers \d+x\d+ at [\d.]+ frames a second\.", shown), shown
+    assert "No camera was found: viewers see a moving pattern until you plug one in." in shown
     assert f"  https://{DEVICE}:9854\r\n" in shown
     assert device.property("ActiveState") == "active"
     assert device.check("systemctl is-enabled edged").strip() == "enabled"

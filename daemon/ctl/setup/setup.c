@@ -280,7 +280,9 @@ static void print_camera(const struct config *config)
 
         live = camera && strcmp(get_string(camera, "state"), "live") == 0 &&
                get_number(camera, "fps") > 0;
-        if (live) {
+        if (live && strstr(get_string(camera, "path"), "pattern (no camera found)")) {
+            puts("No camera was found: viewers see a moving pattern until you plug one in.");
+        } else if (live) {
             printf("The camera delivers %.0fx%.0f at %.3g frames a second.\n",
                    get_number(camera, "width"), get_number(camera, "height"),
                    get_number(camera, "fps"));
@@ -338,6 +340,7 @@ static void print_qr_code(const char *url)
     const char *const arguments[] = {program, "-t", "ANSIUTF8", url, NULL};
 
     if (program && isatty(STDOUT_FILENO)) {
+        putchar('\n');
         standard_output_flush();
         g_spawn_sync(NULL, (char **)(void *)arguments, NULL, G_SPAWN_CHILD_INHERITS_STDIN, NULL,
                      NULL, NULL, NULL, NULL, NULL);
@@ -353,12 +356,12 @@ static void print_encrypted(const struct config *config, const char *host)
                                   : NULL;
 
     if (config->rtsp.plain)
-        printf("Encrypted:\n\n  %s\n\n", url);
+        printf("\nEncrypted:\n\n  %s\n", url);
     if (certificate) {
-        printf("Fingerprint of edged's certificate, if a player asks:\n\n  %s\n\n",
+        printf("\nFingerprint of edged's certificate, if a player asks:\n\n  %s\n",
                get_string(certificate, "fingerprint"));
     } else {
-        puts("`edgectl status` shows the certificate's fingerprint.\n");
+        puts("\n`edgectl status` shows the certificate's fingerprint.");
     }
 }
 
@@ -386,7 +389,7 @@ static void print_report(const struct config *config, const char *user)
         printf("\nOn this machine alone:\n\n  %s\n", url);
         return;
     }
-    printf("\nOn any machine that reaches this one:\n\n  %s\n\n", url);
+    printf("\nOn any machine that reaches this one:\n\n  %s\n", url);
     print_qr_code(url);
     if (config->rtsp.tls_port)
         print_encrypted(config, host);
@@ -394,7 +397,7 @@ static void print_report(const struct config *config, const char *user)
         g_autofree char *login = g_strdup_printf("%s:PASSWORD@", user);
         g_autofree char *whole = make_url(config, host, login, !config->rtsp.plain);
 
-        printf("VLC asks for user %s and the password; other players take both in the URL:\n\n",
+        printf("\nVLC asks for user %s and the password; other players take both in the URL:\n\n",
                user);
         print_player(whole);
     }
