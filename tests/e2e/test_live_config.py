@@ -418,6 +418,14 @@ def test_what_is_kept_lies_over_the_file_until_it_is_unset(serve, tmp_path):
                                STATE_DIRECTORY=tmp_path / "state")
     assert checked.returncode == 0 and warning in checked.stderr
 
+    cameras[0]["views"][0]["gain"] = 2.5
+    server.reload(cameras)
+    checked = daemon.run_edged("--check", "--config", server.config,
+                               STATE_DIRECTORY=tmp_path / "state")
+    assert "the file's value has changed" not in checked.stderr
+
+    cameras[0]["views"][0]["gain"] = 4.0
+    server.reload(cameras)
     edgectl(server, "unset", f"{EDGES}.gain", f"{EDGES}.codec", "cameras.front.views.bw.threshold")
     assert get(server)["cameras"]["front"]["views"]["edges"]["gain"] == 4.0
     wait_for(lambda: not stored.exists())

@@ -51,7 +51,8 @@ static void warn_of_change(const struct config_file *file, const struct config_o
 {
     _cleanup_(cleanup_free) char *now = config_value_text(config_file_plain(file), kept->path);
 
-    if (strcmp(or_none(now), or_none(kept->in_file)) != 0) {
+    if (strcmp(or_none(now), or_none(kept->in_file)) != 0 &&
+        strcmp(or_none(now), or_none(kept->value)) != 0) {
         config_problems_warn_setting(
             problems, kept->path,
             "kept as %s, and the file's value has changed from %s to %s since; `edgectl unset %s` "
