@@ -170,9 +170,8 @@ static int prepare(struct file_change *change, const char *path, char **argument
     return r < 0 ? config_problems_refuse(&problems, r, error) : 0;
 }
 
-// Has the running edged load the file, and adds its warnings. -ENOENT, -ECONNREFUSED: none runs.
-static int reload(const struct client_options *where, const char *path, JsonArray *warnings,
-                  struct error *error)
+// Has the running edged load the file, and prints its warnings. -ENOENT, -ECONNREFUSED: none runs.
+static int reload(const struct client_options *where, const char *path, struct error *error)
 {
     _cleanup_(client_cleanup) struct client *client = NULL;
     _cleanup_(cleanup_free) char *body = NULL;
@@ -198,7 +197,7 @@ static int reload(const struct client_options *where, const char *path, JsonArra
                          get_string(verdict, "path"));
     }
     for (GList *item = problems; item; item = item->next)
-        json_array_add_string_element(warnings, json_node_get_string(item->data));
+        fprintf(stderr, "%s\n", json_node_get_string(item->data));
     return 0;
 }
 
@@ -255,7 +254,7 @@ int set_file_change(const struct client_options *where, char **arguments, bool i
     }
     if (r < 0)
         return r;
-    r = is_dry ? 0 : reload(where, change.file.path, warnings, error);
+    r = is_dry ? 0 : reload(where, change.file.path, error);
     if (r == -ENOENT || r == -ECONNREFUSED) {
         json_array_add_string_element(warnings,
                                       "edged is not running: this takes effect when it starts");
