@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import shutil
 import ssl
 import subprocess
@@ -114,18 +115,20 @@ def test_what_would_lock_out_or_let_in_is_refused_and_the_file_stays(shared, arg
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_who_may_not_write_the_file_is_told_of_sudo():
+@pytest.mark.parametrize("words", [["set", "--keep", "--config", "edged.conf", "cpu_threads=1"],
+                                   ["passwd", "--config", "edged.conf", "anna"],
+                                   ["token", "--config", "edged.conf", "home"]], ids=lambda words: words[0])
+def test_who_may_not_write_the_file_is_told_of_sudo(words):
     with tempfile.TemporaryDirectory() as directory:
         os.chmod(directory, 0o755)
         edgectl = shutil.copy(EDGECTL, directory)
         config = pathlib.Path(directory) / "edged.conf"
         config.write_text("cpu_threads = 2;\n")
-        done = subprocess.run([edgectl, "set", "--keep", "--config", config, "cpu_threads=1"],
+        done = subprocess.run([edgectl, *words], cwd=directory, input="three words here\n",
                               env=environment(), capture_output=True, text=True,
                               timeout=PATIENCE_S, check=False, user=65534, group=65534,
                               extra_groups=[])
         assert done.returncode == 1
-        assert f"{config}: " in done.stderr
         assert "Permission denied; run it with sudo" in done.stderr
         assert config.read_text() == "cpu_threads = 2;\n"
 
@@ -150,5 +153,6 @@ def test_a_camera_of_the_file_gets_another_device(serve):
     done = run(server, "set", "--keep", "cameras.front.source=file",
                f"cameras.front.path={daemon.ROOT / 'tests/data/none.mp4'}")
     assert done.returncode == 0, done.stderr
+    assert re.match(rf"{server.config}:\d+: warning: cameras\[0\].path: cannot open ", done.stderr)
     assert 'source = "file";' in server.config.read_text()
     server.wait_camera("front", lambda camera: camera["state"] != "live")

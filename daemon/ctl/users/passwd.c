@@ -6,6 +6,7 @@
 #include "daemon/ctl/users/password.h"
 #include "daemon/ctl/users/users_edit.h"
 
+#include <errno.h>
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>
@@ -141,7 +142,7 @@ static int run(const struct passwd_options *options)
     if (r == 0 && options->remove)
         r = forget_onvif(options, &error);
     if (r < 0) {
-        fprintf(stderr, "edgectl: %s\n", error.text);
+        fprintf(stderr, "edgectl: %s%s\n", error.text, r == -EACCES ? "; run it with sudo" : "");
         return 1;
     }
     if (options->remove)

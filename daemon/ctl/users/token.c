@@ -123,7 +123,7 @@ static int run(const struct token_options *options)
     else
         r = put(options, path, &error);
     if (r < 0) {
-        fprintf(stderr, "edgectl: %s\n", error.text);
+        fprintf(stderr, "edgectl: %s%s\n", error.text, r == -EACCES ? "; run it with sudo" : "");
         return 1;
     }
     if (options->remove)
