@@ -302,7 +302,7 @@ static int refused(const struct client *client, int status, const char *body, st
 {
     g_autoptr(JsonObject) reply = NULL;
     const char *sentence = client_parse(body, NULL, &reply) == 0 ? get_string(reply, "error") : "";
-    g_autofree char *unknown = g_strdup_printf("status %d: %s", status, body);
+    g_autofree char *unknown = g_strchomp(g_strdup_printf("status %d: %s", status, body));
 
     // It is the edged of this machine unless another one is named.
     return error_set(error, status == 503 ? -EAGAIN : -EINVAL, "%s%s%.300s%s",

@@ -98,7 +98,7 @@ def test_without_a_token_or_with_a_wrong_one_nothing_is_told(serve, tmp_path):
     (tmp_path / "wrong").write_text("0" * 64 + "\n")
     for command in (["status"], ["watch"], ["set", f"{KEY}=2"]):
         said = refusal(*command, *at(server, "wrong"))
-        assert "does not know this token" in said and "0000" not in said
+        assert "wrong user, password or token" in said and "does not know this token" in said and "0000" not in said
     assert "has no token" in refusal("status", *trusted, "--token-file", server.ca)
     token = (tmp_path / "viewer").read_text().strip()
     assert run("status", *trusted, EDGED_TOKEN=token).stdout

@@ -140,9 +140,11 @@ static HTTP_RESULT challenge(const struct http_request *request,
 
     for (size_t i = 0; !by_form && i < count; i++)
         values[i] = answer->challenges[i];
-    return http_refuse_with(request->connection, MHD_HTTP_UNAUTHORIZED,
-                            MHD_HTTP_HEADER_WWW_AUTHENTICATE, values, count,
-                            "a user and a password are needed", NULL);
+    return http_refuse_with(
+        request->connection, MHD_HTTP_UNAUTHORIZED, MHD_HTTP_HEADER_WWW_AUTHENTICATE, values, count,
+        http_header_of(request, MHD_HTTP_HEADER_AUTHORIZATION) ? "wrong user, password or token"
+                                                               : "a user and a password are needed",
+        NULL);
 }
 
 HTTP_RESULT access_refuse(const struct http_request *request, const struct account_answer *answer,
