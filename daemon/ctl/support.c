@@ -219,6 +219,7 @@ static bool call(const char *const *arguments)
 static int pack(const char *parent, const char *name, const char *config_path, const char *output)
 {
     g_autofree char *folder = g_build_filename(parent, name, NULL);
+    g_autofree char *quoted = g_shell_quote(output);
     const char *const tar[] = {"tar", "-czf", output, "-C", parent, name, NULL};
 
     if (g_mkdir(folder, 0700) < 0) {
@@ -234,7 +235,7 @@ static int pack(const char *parent, const char *name, const char *config_path, c
         return 1;
     }
     printf("%s: %zu files, without passwords; have a look before you hand it on: tar -xzf %s\n",
-           output, ARRAY_LENGTH(members), output);
+           output, ARRAY_LENGTH(members), quoted);
     return 0;
 }
 
