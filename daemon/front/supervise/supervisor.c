@@ -474,7 +474,7 @@ static void handle_end(struct supervisor *supervisor, const char *how, bool by_s
         return;
     }
     snprintf(sentence, sizeof sentence, "the camera process %s", how);
-    if (!supervisor->error.text[0])
+    if (!supervisor->error.text[0] && supervisor->end != END_SETTINGS)
         error_set(&supervisor->error, 0, "%s", sentence);
     supervisor->restarts += supervisor->end != END_SETTINGS;
     if (supervisor->end == END_UNEXPLAINED &&
