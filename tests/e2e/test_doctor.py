@@ -1,5 +1,7 @@
 """`edgectl doctor`: what it finds on machines that are well, and what it says of those that are not."""
 
+import json
+import os
 import pathlib
 import re
 import shutil
@@ -160,6 +162,23 @@ def test_file_of_users_may_be_nobody_elses(doctor, tmp_path):
     credential = {"CREDENTIALS_DIRECTORY": str(tmp_path)}
     verdict, text = doctor(variables=credential).of("users")
     assert verdict == "failed" and text.startswith(f"{users}:1: ")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_users_that_only_edged_may_read_are_no_failure():
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o755)
+        edgectl = shutil.copy(daemon.EDGECTL, directory)
+        users, config = pathlib.Path(directory) / "rtsp.users", pathlib.Path(directory) / "edged.conf"
+        subprocess.run([edgectl, "passwd", "--file", users, "vera"], text=True, check=True,
+                       input="correct horse\n", env=daemon.environment())
+        config.write_text('rtsp = { port = 0; users = "rtsp.users"; }; http = { port = 0; };\n')
+        done = subprocess.run([edgectl, "doctor", "--json", "--config", config], env=daemon.environment(),
+                              capture_output=True, text=True, timeout=daemon.PATIENCE_S, check=False,
+                              user=65534, group=65534, extra_groups=[])
+        found = {check["check"]: (check["verdict"], check["text"]) for check in json.loads(done.stdout)["checks"]}
+        assert found["users"] == (
+            "warning", f"{users} is not for this user to read: `sudo edgectl doctor` looks at it")
 
 
 def test_clips_need_a_file_system_that_takes_them(doctor, tmp_path):
@@ -335,8 +354,8 @@ def test_the_service_of_mqtt_has_to_run_where_a_broker_is_configured(doctor, sys
 @pytest.mark.parametrize("state, listen, verdict, text", [
     (ACTIVE, "127.0.0.1:{}", "ok", "is held by edged.socket for edged"),
     (ACTIVE, "[::]:{}", "failed", "edged.socket listens on [::]:{}: run `edgectl setup`"),
-    (ACTIVE, "127.0.0.1:1", "failed", "end the program that has it"),
-    (INACTIVE, "127.0.0.1:{}", "failed", "end the program that has it"),
+    (ACTIVE, "127.0.0.1:1", "failed", "end that, or set rtsp.port"),
+    (INACTIVE, "127.0.0.1:{}", "failed", "end that, or set rtsp.port"),
 ])
 def test_port_of_the_socket_unit_is_edgeds(doctor, systemd, state, listen, verdict, text):
     with socket.create_server(("127.0.0.1", 0)) as listener:

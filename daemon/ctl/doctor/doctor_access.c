@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SOON_S (30 * 24 * 3600)
 
@@ -102,6 +103,9 @@ void doctor_check_users(struct doctor *doctor)
                    doctor->config->rtsp.auth == CONFIG_AUTH_NONE
                        ? "whoever reaches edged may watch"
                        : "only this machine may watch; `edgectl setup` makes one");
+    } else if (r == -EACCES && access(path, R_OK) < 0) { // which the service's user may do
+        doctor_say(doctor, DOCTOR_WARNING, "users",
+                   "%s is not for this user to read: `sudo edgectl doctor` looks at it", path);
     } else if (r < 0) {
         doctor_say(doctor, DOCTOR_FAILED, "users", "%s", error.text);
     } else {

@@ -302,8 +302,7 @@ static void say_taken(struct doctor *doctor, const struct listener_place *place,
                    "--now edged.socket`",
                    error->text, unit);
     } else {
-        doctor_say(doctor, DOCTOR_FAILED, "RTSP port",
-                   "%s; end the program that has it (`ss -tlnp` names it) or set %s", error->text,
+        doctor_say(doctor, DOCTOR_FAILED, "RTSP port", "%s; end that, or set %s", error->text,
                    place->port_key);
     }
 }
