@@ -53,7 +53,8 @@ static const struct schema_key storage_keys[] = {
     {"path", SCHEMA_STRING, STORAGE_FIELD(path), .rule = &folder_rule, .default_text = "",
      .help = "The folder for clips, on any disk or card. \"\" is clips in edged's state, "
              "/var/lib/edged/clips for the service, which can write into another one only after "
-             "`edgectl setup --storage PATH`."},
+             "`edgectl setup --storage PATH`. Clips stay in the folder that they are in, and are "
+             "neither listed nor deleted while this names another one."},
     {"max_size", SCHEMA_STRING, STORAGE_FIELD(max_size), .rule = &size_rule, .default_text = "",
      .help = "The most that all clips and their pictures take, for example \"16G\"; \"\" is no "
              "limit but min_free. Beyond it the oldest are deleted: first those of mode = "

@@ -113,9 +113,11 @@ static bool enforce_limits(struct archive *archive)
     }
     if (missing_bytes) {
         g_autofree char *free_text = g_format_size(archive->retention.free_bytes);
+        g_autofree char *missing_text = g_format_size(missing_bytes);
         g_autofree char *sentence =
-            g_strdup_printf("only %s are free in %s, and no clip is left that may be deleted",
-                            free_text, archive->retention.limits.path);
+            g_strdup_printf("only %s are free in %s, %s too few (storage.min_free), and no clip is "
+                            "left that may be deleted",
+                            free_text, archive->retention.limits.path, missing_text);
         set_state(archive, RECORD_STOPPED, sentence);
     }
     return missing_bytes == 0;
