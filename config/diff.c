@@ -129,14 +129,25 @@ static void print_change(void *context, const struct change *change)
     printer->any = true;
 }
 
+bool config_is_equal(const struct config *a, const struct config *b)
+{
+    _cleanup_(cleanup_free) char *one = NULL, *other = NULL;
+
+    return config_format(a, SIZE_MAX, &one) == 0 && config_format(b, SIZE_MAX, &other) == 0 &&
+           strcmp(one, other) == 0;
+}
+
 void config_diff_print(FILE *file, const struct config *before, const struct config *after)
 {
     struct printer printer = {.file = file};
     const struct walk walk = {.tell = print_change, .context = &printer};
 
     diff_group(&walk, &schema_root, before, after, "");
-    if (!printer.any)
-        fputs("nothing has changed\n", file);
+    if (!printer.any) {
+        fputs(config_is_equal(before, after) ? "nothing has changed\n"
+                                             : "only the order in a list has changed\n",
+              file);
+    }
 }
 
 // The paths of one cost.

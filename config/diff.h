@@ -7,8 +7,11 @@
 
 #include "config/config.h"
 
+// Whether two configurations say the same, in the same order; false also without memory.
+bool config_is_equal(const struct config *a, const struct config *b);
 // Writes each change as a line `PATH: BEFORE -> AFTER, COST`, with the places of `after` in PATH
-// ("cameras[0].views[1].gain: 1.0 -> 2.0, between two frames"); else "nothing has changed".
+// ("cameras[0].views[1].gain: 1.0 -> 2.0, between two frames"); else that
+// nothing has changed, or only the order of cameras, views or regions.
 void config_diff_print(FILE *file, const struct config *before, const struct config *after);
 // The same in one line for the log, a few paths for each cost and no values, for the caller to
 // free. NULL: no memory.

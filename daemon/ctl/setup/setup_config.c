@@ -23,15 +23,6 @@ static void cleanup_view(struct config_view **view)
         config_view_free(*view);
 }
 
-// Whether two configurations say the same; not without memory.
-static bool is_equal(const struct config *a, const struct config *b)
-{
-    _cleanup_(cleanup_free) char *one = NULL, *other = NULL;
-
-    return config_format(a, SIZE_MAX, &one) == 0 && config_format(b, SIZE_MAX, &other) == 0 &&
-           strcmp(one, other) == 0;
-}
-
 // Checks, before anything is asked, that the configuration's folder can be written to.
 static int check_folder(const char *path, struct error *error)
 {
@@ -57,7 +48,7 @@ int setup_config_load(struct setup_config *config, const struct setup_answers *a
                 ? config_check_content(config->mended, config->file.path, NULL, &config->old)
                 : config_load(config->file.path, stderr, &config->old);
         // The installed file has no mistake, and no setting that is not the default.
-        config->is_somebodys = r < 0 || !is_equal(config->old, defaults);
+        config->is_somebodys = r < 0 || !config_is_equal(config->old, defaults);
     }
     if (r < 0 && !(there && force)) {
         return error_set(
@@ -341,9 +332,10 @@ static bool gives(const char *text, const struct setup_config *config)
     _cleanup_(cleanup_config) struct config *plain = NULL, *loaded = NULL;
     const char *path = config->file.path;
 
-    return (config_parse(text, path, NULL, &plain) == 0 && is_equal(plain, config->wanted)) ||
+    return (config_parse(text, path, NULL, &plain) == 0 &&
+            config_is_equal(plain, config->wanted)) ||
            (config_check_content(text, path, NULL, &loaded) == 0 &&
-            is_equal(loaded, config->wanted));
+            config_is_equal(loaded, config->wanted));
 }
 
 // The file with the settings that differ changed in it. Where that would not give what is wanted,
@@ -377,7 +369,8 @@ int setup_config_apply(struct setup_config *config, const struct setup_answers *
 
 bool setup_config_print_changes(const struct setup_config *config)
 {
-    bool differs = !is_equal(config->old, config->wanted), changes = differs || config->mended;
+    bool differs = !config_is_equal(config->old, config->wanted),
+         changes = differs || config->mended;
 
     if (changes)
         printf("\nChanges of %s:\n%s", config->file.path, config->mended ? config->mends : "");

@@ -115,6 +115,15 @@ TEST(test_an_equal_configuration_and_keys_without_effect_cost_nothing)
     }
 }
 
+TEST(test_another_order_is_a_change_without_a_cost)
+{
+    static const char one[] = "cameras = ( { name = \"a\"; }, { name = \"b\"; } );";
+    static const char other[] = "cameras = ( { name = \"b\"; }, { name = \"a\"; } );";
+    _cleanup_(cleanup_free) char *lines = write_diff(one, other);
+
+    assert_string_equal(lines, "only the order in a list has changed\n");
+}
+
 TEST(test_a_camera_pays_for_what_changes_in_it_alone)
 {
     _cleanup_(cleanup_config) struct config *old = parse(before), *new = parse(after);
