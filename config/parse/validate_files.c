@@ -157,8 +157,8 @@ static int check_users(struct validation *validation, const char *path, enum use
         return r;
     if (access(*name, R_OK) < 0 && errno == EACCES) {
         validation_warn(validation, path,
-                        "cannot read \"%s\": %s; edged does not start where it cannot either",
-                        *name, strerror(EACCES));
+                        "cannot read \"%s\": %s; edged starts only if its own user can", *name,
+                        strerror(EACCES));
         return 0;
     }
     r = users_read(kind, *name, &error, &users);

@@ -377,7 +377,7 @@ TEST(test_users_that_may_not_be_read_are_a_warning, enter_folder, leave_folder)
     assert_int_equal(self ? 0 : setresuid(65534, 65534, 0), 0);
     check("./main.conf", 0,
           "./main.conf:1: warning: rtsp.users: cannot read \"./rtsp.users\": Permission denied; "
-          "edged does not start where it cannot either\n");
+          "edged starts only if its own user can\n");
     assert_int_equal(self ? 0 : setresuid(0, 0, 0), 0);
 }
 
