@@ -232,6 +232,7 @@ static int pack(const char *parent, const char *name, const char *config_path, c
     }
     if (!call(tar)) {
         fprintf(stderr, "edgectl: cannot write %s\n", output);
+        g_unlink(output); // the half of it that there may be
         return 1;
     }
     printf("%s: %zu files, without passwords; have a look before you hand it on: tar -xzf %s\n",
