@@ -67,6 +67,8 @@ static int run(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
 
+    if (strcmp(name, "help") == 0 && argc > 2)
+        return run(3, (char *[]){argv[0], argv[2], "--help", NULL});
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_usage(stdout);
         return 0;

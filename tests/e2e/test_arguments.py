@@ -25,6 +25,12 @@ def test_short_and_long_options_say_the_same(command):
         assert call(*command, short).stdout == told.stdout
 
 
+def test_help_explains_a_command():
+    assert call(EDGECTL, "help", "set").stdout == call(EDGECTL, "set", "--help").stdout
+    assert call(EDGECTL, "help").stdout == call(EDGECTL, "--help").stdout
+    assert 'did you mean "set"?' in call(EDGECTL, "help", "sett").stderr
+
+
 @pytest.mark.parametrize("command", [*EVERY[:1], *EVERY[2:]], ids=lambda command: command[-1])
 def test_a_wrong_option_is_told_first(command):
     refused = call(*command, "--edged-has-no-such-option")
