@@ -179,7 +179,7 @@ int state_path(const char *name, char **ret_path)
         length = asprintf(&path, "%.*s/%s", (int)strcspn(service, ":"), service, name);
     else if (state && *state == '/') // the specification says to ignore relative paths
         length = asprintf(&path, "%s/edged/%s", state, name);
-    else if (home && *home)
+    else if (home && *home == '/')
         length = asprintf(&path, "%s/.local/state/edged/%s", home, name);
     else
         return -ENOENT;

@@ -226,6 +226,12 @@ def test_what_lower_limits_would_delete_is_told_before(edged, tmp_path):
     assert [clip for clip in clips_of(server) if not clip["open"]]
 
 
+def test_without_a_home_edged_says_where_clips_could_be_kept(edged):
+    server = live(edged([recorded("always")], XDG_STATE_HOME="", HOME=""))
+    server.wait_stderr("no place for clips: set storage.path, .* or HOME, nothing is recorded")
+    assert server.status()["recorder"]["state"] == "gone"
+
+
 def test_a_recorded_view_is_encoded_without_viewers_and_is_none_itself(edged, tmp_path):
     server = live(edged([recorded("always")], settings=settings(tmp_path)))
 

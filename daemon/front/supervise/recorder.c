@@ -324,6 +324,11 @@ static int reach(struct recorder *recorder, int *ret_fd)
 {
     const char *path = getenv("EDGED_RECORDER");
 
+    if (!*recorder->storage.path) {
+        return error_set(&recorder->fault, -ENOENT,
+                         "no place for clips: set storage.path, STATE_DIRECTORY, XDG_STATE_HOME or "
+                         "HOME");
+    }
     if (!path || !*path)
         return start_process(recorder, ret_fd);
     int r = process_connect(path, ret_fd);
