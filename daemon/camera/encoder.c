@@ -408,7 +408,7 @@ static void add_trial(struct search *search, const struct encoder_element *eleme
                                  .missing = code == -ENOENT,
                                  .took_ms = (uint32_t)((took_ns + NS_PER_MS - 1) / NS_PER_MS)};
     snprintf(trial->encoder, sizeof trial->encoder, "%s%s", element->name, how);
-    snprintf(trial->reason, sizeof trial->reason, "%s", reason);
+    snprintf(trial->reason, sizeof trial->reason, "%s", *reason ? reason : strerror(-code));
 }
 
 // Tries the ways into an element, best first.
