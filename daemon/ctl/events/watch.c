@@ -562,8 +562,9 @@ static int follow(struct watch *watch)
 
     r = r < 0 ? r : run_loop(watch);
     client_free(watch->client);
-    if (watch->is_unread)
+    if (watch->is_unread) {
         raise(SIGPIPE); // as the next line would
+    }
     if (ferror(stdout)) {
         return 1; // main() says what is wrong with the output
     }

@@ -195,7 +195,7 @@ static int translate(int code)
     }
 }
 
-// What to do about an address or port of the configuration.
+// Advice on an address or port that cannot be had.
 static const char *find_advice(int code)
 {
     switch (code) {
