@@ -226,8 +226,8 @@ def test_what_lower_limits_would_delete_is_told_before(edged, tmp_path):
     assert [clip for clip in clips_of(server) if not clip["open"]]
 
 
-def test_without_a_home_edged_says_where_clips_could_be_kept(edged):
-    server = live(edged([recorded("always")], XDG_STATE_HOME="", HOME=""))
+def test_without_a_home_edged_says_where_clips_could_be_kept(edged, tmp_path):
+    server = live(edged([recorded("always")], XDG_STATE_HOME="", HOME="", XDG_CACHE_HOME=tmp_path))
     server.wait_stderr("no place for clips: set storage.path, .* or HOME, nothing is recorded")
     assert server.status()["recorder"]["state"] == "gone"
 
