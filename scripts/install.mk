@@ -17,7 +17,7 @@ INSTALLED = $(addprefix $(bindir)/,edged edgectl) $(addprefix $(libexecdir)/,edg
             $(addprefix $(sysusersdir)/,edged.conf edged-mqtt.conf) $(udevrulesdir)/70-edged.rules $(addprefix $(docdir)/,$(DOCUMENTS)) \
             $(addprefix $(completionsdir)/,edged edgectl) \
             $(foreach page,$(MAN_PAGES),$(mandir)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
-RELOAD = $(if $(DESTDIR),,test ! -d /run/systemd/system || { $(1)systemctl daemon-reload; udevadm control --reload; })
+RELOAD = $(if $(DESTDIR),,test ! -d /run/systemd/system || { $(1)systemctl daemon-reload; test ! -S /run/udev/control || udevadm control --reload; })
 
 install: $(PROGRAMS) ## DESTDIR, prefix; an existing edged.conf is kept, the new one put beside it
 	install -Dm755 -t $(DEST)$(bindir) $(BUILD)/edged $(BUILD)/edgectl
