@@ -298,26 +298,15 @@ static int tell_all(struct bridge *bridge, struct error *error)
 }
 
 static void leave_edged(struct bridge *bridge, const char *why);
-
-// Where the broker, or who listens to it, may lack what was told before.
-static void tell_all_again(struct bridge *bridge)
-{
-    struct error error = {0};
-
-    retained_doubt_all(&bridge->retained);
-    if (tell_all(bridge, &error) < 0 && !bridge->retry)
-        leave_edged(bridge, error.text);
-}
-
 static gboolean on_renewal(gpointer data);
 
 // Asks edged at once for what a change has made, and later once for what others right behind it
-// have made.
+// have made. While edged is away nothing is to be asked: all is told once it is back.
 static void renew_soon(struct bridge *bridge)
 {
     int64_t wait_ns = bridge->renewed_ns + RENEWAL_MS * NS_PER_MS - clock_now_ns();
 
-    if (!bridge->renewal)
+    if (!bridge->renewal && !bridge->retry)
         bridge->renewal = g_timeout_add((guint)(MAX(wait_ns, 0) / NS_PER_MS), on_renewal, bridge);
 }
 
@@ -402,8 +391,10 @@ static void on_message(void *context, const char *topic, const char *payload, si
         if (!is_retained) // it was meant for another moment
             take_command(bridge, topic, topic + strlen(commands) + 1, payload, size);
     } else if (strcmp(topic, status) == 0) {
-        if (strcmp(payload, "online") == 0) // Home Assistant has just been started
-            tell_all_again(bridge);
+        if (strcmp(payload, "online") == 0) { // Home Assistant has just been started
+            retained_doubt_all(&bridge->retained);
+            renew_soon(bridge);
+        }
     } else if (is_retained && is_below(topic, bridge->discovery)) {
         take_old_discovery(bridge, topic, payload);
     } else if (is_retained && is_below(topic, bridge->topic)) {
@@ -415,6 +406,7 @@ static void on_connected(void *context)
 {
     struct bridge *bridge = context;
     g_autofree char *commands = g_strconcat(bridge->topic, "/set/#", NULL);
+    struct error error = {0};
 
     broker_subscribe(bridge->broker, commands);
     if (*bridge->discovery) {
@@ -424,7 +416,9 @@ static void on_connected(void *context)
         broker_subscribe(bridge->broker, own); // before they are told anew
         broker_subscribe(bridge->broker, status);
     }
-    tell_all_again(bridge);
+    retained_doubt_all(&bridge->retained);
+    if (tell_all(bridge, &error) < 0 && !bridge->retry)
+        leave_edged(bridge, error.text);
 }
 
 static void connect_broker(struct bridge *bridge, JsonObject *group)

@@ -194,6 +194,22 @@ def test_a_command_that_a_broker_has_kept_is_not_followed(moving, broker, run):
     assert moving.camera()["armed"] and "refused" not in bridge.text()
 
 
+def test_commands_while_edged_is_away_leave_one_connection_to_it(moving, broker, run):
+    bridge = run(mqtt.bridge, moving)
+    listener = run(mqtt.Listener, broker)
+    listener.wait_for(available="online")
+    before = len(os.listdir(f"/proc/{bridge.process.pid}/fd"))
+    moving.stop()
+    listener.wait_for(available="offline")
+    for count in range(1, 5):
+        broker.publish(f"{BASE}/set/front/armed", "OFF")
+        daemon.wait_for(lambda: len(listener.of("error")) == count, explain=listener.text)
+    moving.start()
+    listener.wait_for(available="online", front__armed="ON")
+    time.sleep(5)  # edged that is away is tried every 4 s
+    assert len(os.listdir(f"/proc/{bridge.process.pid}/fd")) == before
+
+
 def test_a_button_makes_a_clip_and_its_end_is_told(edged, broker, run, tmp_path):
     server = edged([daemon.camera()], settings={**settings_of(broker), "storage": {"path": str(tmp_path / "clips")}})
     run(mqtt.bridge, server).wait("connected to the broker")
