@@ -129,7 +129,17 @@ static char *camera_of_topic(const struct bridge *bridge, const char *topic)
     return g_strndup(rest, end ? end - 1 : 0);
 }
 
-// The broker has kept a message of an earlier run: entities and cameras that are gone are removed.
+// Before anything is told anew, which would take the place of it. Each subscription has the broker
+// send what it keeps.
+static void ask_old_discovery(struct bridge *bridge)
+{
+    g_autofree char *own = g_strdup_printf("%s/device/%s/#", bridge->discovery, bridge->id);
+
+    if (*bridge->discovery)
+        broker_subscribe(bridge->broker, own);
+}
+
+// The broker has kept a message that was told before: what is gone is removed.
 static void take_old_discovery(struct bridge *bridge, const char *topic, const char *old)
 {
     g_autofree char *camera = camera_of_topic(bridge, topic);
@@ -270,7 +280,7 @@ static int ask(struct bridge *bridge, const char *page, struct error *error, Jso
 // Publishes all states, as edged has them now. Availability comes last, when the rest is right.
 static int tell_all(struct bridge *bridge, struct error *error)
 {
-    bool has_problem = false;
+    bool has_problem = false, is_doubted = bridge->retained.tells_again;
 
     if (!broker_is_connected(bridge->broker))
         return 0;
@@ -282,6 +292,8 @@ static int tell_all(struct bridge *bridge, struct error *error)
     }
     g_autoptr(GList) cameras = get_list(bridge->status, "cameras");
     retained_begin(&bridge->retained);
+    if (is_doubted)
+        ask_old_discovery(bridge);
     tell_discovery(bridge);
     g_hash_table_remove_all(bridge->moving);
     for (const GList *link = cameras; link; link = link->next) {
@@ -292,8 +304,9 @@ static int tell_all(struct bridge *bridge, struct error *error)
     }
     tell_below(bridge, has_problem ? "ON" : "OFF", "problem");
     tell_below(bridge, "online", "available");
-    retained_end(&bridge->retained, bridge->broker);
-    retained_look_back(&bridge->retained, bridge->broker, bridge->topic);
+    retained_end(&bridge->retained, bridge->broker, bridge->discovery);
+    if (is_doubted)
+        retained_look_back(&bridge->retained, bridge->broker, bridge->topic);
     return 0;
 }
 
@@ -358,7 +371,7 @@ static void take_command(struct bridge *bridge, const char *topic, const char *r
     }
 }
 
-// The broker has kept a state of an earlier run.
+// The broker has kept a state that was told before.
 static void take_old_state(struct bridge *bridge, const char *topic, const char *payload)
 {
     const struct edged_state edged = state_of(bridge);
@@ -410,10 +423,8 @@ static void on_connected(void *context)
 
     broker_subscribe(bridge->broker, commands);
     if (*bridge->discovery) {
-        g_autofree char *own = g_strdup_printf("%s/device/%s/#", bridge->discovery, bridge->id);
         g_autofree char *status = g_strconcat(bridge->discovery, "/status", NULL);
 
-        broker_subscribe(bridge->broker, own); // before they are told anew
         broker_subscribe(bridge->broker, status);
     }
     retained_doubt_all(&bridge->retained);

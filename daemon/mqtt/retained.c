@@ -25,7 +25,6 @@ void retained_forget(struct retained *retained)
     g_hash_table_remove_all(retained->told);
     g_hash_table_remove_all(retained->current);
     g_hash_table_remove_all(retained->gone);
-    retained->has_looked_back = false;
 }
 
 void retained_tell(struct retained *retained, struct broker *broker, char *topic,
@@ -68,31 +67,39 @@ void retained_begin(struct retained *retained)
     g_hash_table_remove_all(retained->current);
 }
 
-void retained_end(struct retained *retained, struct broker *broker)
+static void take_back_rest(struct retained *retained, struct broker *broker, const char *prefix)
 {
     GHashTableIter each;
     gpointer topic;
 
     g_hash_table_iter_init(&each, retained->told);
     while (g_hash_table_iter_next(&each, &topic, NULL)) {
-        if (!g_hash_table_contains(retained->current, topic)) {
+        if (!g_hash_table_contains(retained->current, topic) && g_str_has_prefix(topic, prefix)) {
             retained_take_back(broker, topic);
             g_hash_table_iter_remove(&each);
         }
     }
+}
+
+void retained_end(struct retained *retained, struct broker *broker, const char *first)
+{
+    g_autofree char *prefix = g_strconcat(first, "/", NULL);
+
+    take_back_rest(retained, broker, prefix);
+    take_back_rest(retained, broker, "");
     retained->tells_again = false;
 }
 
 void retained_look_back(struct retained *retained, struct broker *broker, const char *own)
 {
-    static const char *const levels[] = {"+/available", "+/+/motion"};
+    static const char *const levels[] = {"+/available", "+/+/motion", "+/views/#", "+/regions/#"};
 
-    for (size_t i = 0; i < ARRAY_LENGTH(levels) && !retained->has_looked_back; i++) {
+    g_hash_table_remove_all(retained->gone);
+    for (size_t i = 0; i < ARRAY_LENGTH(levels); i++) {
         g_autofree char *topics = g_strconcat(own, "/", levels[i], NULL);
 
         broker_ask_retained(broker, topics);
     }
-    retained->has_looked_back = true;
 }
 
 // Others may write below the topic of this edged as well: a camera is known by its availability.

@@ -9,11 +9,10 @@
 
 // Embedded.
 struct retained {
-    GHashTable *told;     // payloads by their topics, as the broker has them; owned
-    GHashTable *current;  // topics of all states since retained_begin(), published or not; owned
-    bool tells_again;     // the broker may have lost them
-    bool has_looked_back; // this broker was asked by retained_look_back()
-    GHashTable *gone; // topics of cameras that an earlier run told of, and that are no more; owned
+    GHashTable *told;    // payloads by their topics, as the broker has them; owned
+    GHashTable *current; // topics of all states since retained_begin(), published or not; owned
+    GHashTable *gone;    // topics of cameras that the broker tells of, and that are no more; owned
+    bool tells_again;    // the broker may have lost them, or may have what was taken back
 };
 
 void retained_init(struct retained *retained);
@@ -33,11 +32,12 @@ const char *retained_last(const struct retained *retained, const char *topic);
 void retained_doubt(struct retained *retained, const char *topic);
 void retained_doubt_all(struct retained *retained);
 
-// All states are told between these two; the second takes back those that were not.
+// All states are told between these two; the second takes back those that were not, and those below
+// the level `first` before the others.
 void retained_begin(struct retained *retained);
-void retained_end(struct retained *retained, struct broker *broker);
-// Once for each broker: has it send what it has kept of an earlier run, to retained_take_old(): how
-// available cameras are and what moves in regions, below `own`, the topic of this edged.
+void retained_end(struct retained *retained, struct broker *broker, const char *first);
+// Has the broker send what it has kept, to retained_take_old(): how available cameras are, what
+// moves in regions, and the settings of views and regions, below `own`, the topic of this edged.
 void retained_look_back(struct retained *retained, struct broker *broker, const char *own);
 // The broker has kept the message, which is taken back if there is no such state any more. `gone`
 // is the topic of its camera if there is no such camera any more: all that the broker keeps below

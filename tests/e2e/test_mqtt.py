@@ -244,6 +244,10 @@ def test_a_change_by_others_and_a_camera_that_comes_and_goes_are_told(moving, br
     of_back = (f"{DISCOVERY}/back/", f"{BASE}/back/")
     daemon.wait_for(lambda: {payload for topic, payload in list(listener.kept.items()) if topic.startswith(of_back)} == {""},
                     explain=listener.text)
+    # Home Assistant removes it before its states are gone, and shows none of them as unknown.
+    emptied = [topic for topic, payload, *_ in listener.told if topic.startswith(of_back) and not payload]
+    had_a_value = {topic for topic, payload, *_ in listener.told if payload}
+    assert next(topic for topic in emptied if topic in had_a_value) == f"{DISCOVERY}/back/config"
     listener.wait_for(front__views__edges__gain="", front__door__motion="OFF")
 
 
@@ -252,7 +256,8 @@ def test_what_an_earlier_run_told_and_is_no_more_is_removed(moving, broker, run)
     for camera in ("front", "gone"):
         broker.publish(f"{DISCOVERY}/{camera}/config", json.dumps(old), "--retain")
     broker.publish("homeassistant/device/other/front/config", json.dumps(old), "--retain")
-    gone = [f"{BASE}/{level}" for level in ("gone/available", "gone/views/edges/gain", "front/cellar/motion")]
+    gone = [f"{BASE}/{level}" for level in ("gone/available", "gone/views/edges/gain", "front/cellar/motion",
+                                            "front/views/attic/gain", "front/regions/cellar/start")]
     stay = [f"{BASE}/note", f"{BASE}/notes/of/others", f"{BASE}/notes/available", f"{BASE}/notes/door/motion",
             f"{BASE}/front/of/others", f"{BASE}/set/gone/armed", "edged/other/front/available"]
     pictures = [f"{BASE}/{camera}/snapshot" for camera in ("gone", "front")]
@@ -344,6 +349,21 @@ def test_an_edged_that_stalls_while_all_is_told_is_available_afterwards(moving, 
     listener.wait_for(available="offline")
     moving.process.send_signal(signal.SIGCONT)
     listener.wait_for(available="online", front__live="ON")
+
+
+def test_what_is_gone_is_removed_where_edged_stalls_as_the_broker_comes(moving, broker, run):
+    gone = f"{DISCOVERY}/gone/config"
+    broker.publish(gone, json.dumps({"cmps": {}}), "--retain")
+    broker.stop()
+    bridge = run(mqtt.bridge, moving)
+    bridge.wait("the broker 127.0.0.1:.*, trying again in 1 s")
+    moving.process.send_signal(signal.SIGSTOP)
+    broker.start()
+    bridge.wait("edged does not answer, trying again until it is back")
+    moving.process.send_signal(signal.SIGCONT)
+    listener = run(mqtt.Listener, broker)
+    listener.wait_for(available="online")
+    daemon.wait_for(lambda: not broker.kept(gone), explain=listener.text)
 
 
 def test_who_is_killed_or_frozen_is_not_available_until_it_is_back(moving, broker, run):
