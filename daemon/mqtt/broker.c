@@ -17,6 +17,7 @@
 #define KEEPALIVE_S 15
 #define MISC_S 5        // between two looks at the keepalive
 #define ANSWER_S 10     // until the broker has accepted the connection
+#define CONFIRM_S 30    // in which it confirms one of those that wait for that
 #define GOODBYE_MS 1000 // for what is still to be sent at the end
 #define DELAY_MS 1000u
 #define DELAY_MAX_MS 5000u
@@ -38,7 +39,8 @@ struct broker {
     bool is_connected;           // the broker has accepted
     bool is_refused;             // by the broker, the login
     unsigned unconfirmed;
-    unsigned delay_ms; // until the next attempt
+    int64_t confirmed_ns; // when there was none of them, or one was confirmed
+    unsigned delay_ms;    // until the next attempt
     int64_t
         lost_ns[TAKEN_TIMES]; // when connections were lost that had been accepted, the newest first
     char reason[256];         // why there is no connection; "": there is one
@@ -237,8 +239,12 @@ static gboolean on_misc(gpointer data)
 {
     struct broker *broker = data;
     int r = mosquitto_loop_misc(broker->mosquitto);
+    bool is_overdue =
+        broker->unconfirmed && clock_now_ns() - broker->confirmed_ns > CONFIRM_S * NS_PER_S;
 
-    if (r != MOSQ_ERR_SUCCESS)
+    if (r == MOSQ_ERR_SUCCESS && is_overdue)
+        lose(broker, "it confirms nothing");
+    else if (r != MOSQ_ERR_SUCCESS)
         lose(broker, explain(broker, r == MOSQ_ERR_NO_CONN ? MOSQ_ERR_KEEPALIVE : r));
     else
         watch(broker);
@@ -304,6 +310,7 @@ static void on_confirmed(struct mosquitto *mosquitto, void *data, int id)
 
     (void)mosquitto, (void)id;
     broker->unconfirmed -= broker->unconfirmed > 0;
+    broker->confirmed_ns = clock_now_ns();
 }
 
 static void on_log(struct mosquitto *mosquitto, void *data, int level, const char *text)
@@ -483,6 +490,8 @@ void broker_publish(struct broker *broker, const char *topic, const void *payloa
 {
     if (!broker_is_connected(broker))
         return;
+    if (!broker->unconfirmed)
+        broker->confirmed_ns = clock_now_ns();
     if (mosquitto_publish(broker->mosquitto, NULL, topic, (int)size, payload, qos, is_retained) ==
         MOSQ_ERR_SUCCESS) {
         broker->unconfirmed++;

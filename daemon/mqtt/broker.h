@@ -2,8 +2,9 @@
 // default main context. Looking up the broker's name blocks.
 //
 // A connection that fails or is lost is made anew: after 1 s, then 2 s, … up to 5 s; where the
-// broker refuses the login, up to 60 s. Each cause is logged once, until it changes. Nothing that
-// was published is kept for the next connection: connected() tells all of it again.
+// broker refuses the login, up to 60 s. A broker that confirms nothing for 30 s is left as well.
+// Each cause is logged once, until it changes. Nothing that was published is kept for the next
+// connection: connected() tells all of it again.
 #pragma once
 
 #include "config/base.h"
