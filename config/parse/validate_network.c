@@ -72,6 +72,15 @@ static void check_mqtt(struct validation *validation, const struct config *confi
         validation_refuse(validation, "mqtt.ca", "got \"%s\" without tls,", "\"\"; or tls = true",
                           config->mqtt.ca);
     }
+    for (size_t i = 0; *config->mqtt.broker && i < config->camera_count; i++) {
+        struct validation_path camera = validation_element(validation, "cameras", i);
+
+        if (strcmp(config->cameras[i].name, "set") == 0) {
+            validation_refuse(validation, validation_key(camera.text, "name").text,
+                              "got \"set\" with mqtt.broker,",
+                              "another name, for commands have the topics of this one");
+        }
+    }
 }
 
 static void check_onvif(struct validation *validation, const struct config *config)
