@@ -115,6 +115,20 @@ def test_profiles_are_the_h264_and_mjpeg_views_that_the_user_may_watch(bed):
         "Sender", "InvalidArgVal", "InvalidStreamSetup")
 
 
+def test_tokens_and_names_of_the_longest_names_are_not_too_long_for_clients(bed):
+    """The schema has 64 characters for either."""
+    views = [letter * 32 for letter in "vw"] + ["v" * 31]
+    client = bed([daemon.camera("c" * 32, views=[{"name": view, "view": "edges"} for view in views], **SMALL)]).client()
+    profiles = client.ask(MEDIA, "GetProfiles")
+    tokens = profiles.attributes("Profiles", "token")
+    assert tokens == ["c" * 32 + "v" * 32, "c" * 32 + "w" * 32, "c" * 32 + "/" + "v" * 31]
+    assert max(map(len, profiles.all("Name"))) == 64
+    for one, view in zip(tokens, views, strict=True):
+        uri = client.ask(MEDIA, "GetStreamUri", f"<ProfileToken>{one}</ProfileToken>").one("Uri")
+        assert uri.endswith(f"/{'c' * 32}/{view}")
+    assert client.ask(MEDIA, "GetProfile", f"<ProfileToken>{'c' * 32}/{views[0]}</ProfileToken>").fault[2] == "NoProfile"
+
+
 def test_one_password_is_for_onvif_the_stream_and_the_snapshot(bed, tmp_path):
     one = bed()
     client = one.client()

@@ -7,7 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define QUALITY 5 // of 1 to 10; edged has a bit rate instead
+#define TOKEN_MAX 64 // characters of a tt:ReferenceToken, and of a tt:Name (ONVIF's onvif.xsd)
+#define QUALITY 5    // of 1 to 10; edged has a bit rate instead
 #define FPS_MAX 240
 
 // A profile, which is a view. All is borrowed.
@@ -86,17 +87,32 @@ static void each_profile(struct onvif_ask *ask, bool firsts,
     }
 }
 
-static void append_token(struct onvif_ask *ask, const struct media_profile *profile)
+// The names of the camera and the view. Only two of the longest leave no room for the separator, so
+// a text without it can be no other's.
+static void join_names(const struct media_profile *profile, const char *separator,
+                       char ret_text[TOKEN_MAX + 1])
 {
-    soap_append(ask->answer, "%s/%s", profile->settings->name, profile->view->name);
+    const char *camera = profile->settings->name, *view = profile->view->name;
+    bool has_room = strlen(camera) + strlen(view) < TOKEN_MAX;
+
+    g_snprintf(ret_text, TOKEN_MAX + 1, "%s%s%s", camera, has_room ? separator : "", view);
+}
+
+static void append_names(struct onvif_ask *ask, const struct media_profile *profile,
+                         const char *separator)
+{
+    char text[TOKEN_MAX + 1];
+
+    join_names(profile, separator, text);
+    g_string_append(ask->answer, text);
 }
 
 static bool has_token(const struct media_profile *profile, const char *token)
 {
-    size_t length = strlen(profile->settings->name);
+    char own[TOKEN_MAX + 1];
 
-    return strncmp(token, profile->settings->name, length) == 0 && token[length] == '/' &&
-           strcmp(token + length + 1, profile->view->name) == 0;
+    join_names(profile, "/", own);
+    return strcmp(own, token) == 0;
 }
 
 static bool has_name(const struct media_profile *profile, const char *token)
@@ -180,17 +196,18 @@ static void append_encoder(struct onvif_ask *ask, const char *element,
     bool is_h264 = profile->view->codec == CONFIG_CODEC_H264;
 
     soap_append(ask->answer, "<%s token=\"", element);
-    append_token(ask, profile);
+    append_names(ask, profile, "/");
+    g_string_append(ask->answer, "\"><tt:Name>");
+    append_names(ask, profile, " ");
     soap_append(ask->answer,
-                "\"><tt:Name>%s %s</tt:Name><tt:UseCount>1</tt:UseCount>"
+                "</tt:Name><tt:UseCount>1</tt:UseCount>"
                 "<tt:Encoding>%s</tt:Encoding><tt:Resolution><tt:Width>%d</tt:Width>"
                 "<tt:Height>%d</tt:Height></tt:Resolution><tt:Quality>%d</tt:Quality>"
                 "<tt:RateControl><tt:FrameRateLimit>%d</tt:FrameRateLimit>"
                 "<tt:EncodingInterval>1</tt:EncodingInterval>"
                 "<tt:BitrateLimit>%d</tt:BitrateLimit></tt:RateControl>",
-                profile->settings->name, profile->view->name, is_h264 ? "H264" : "JPEG",
-                profile->width, profile->height, QUALITY, profile->settings->fps,
-                profile->view->bitrate_kbps);
+                is_h264 ? "H264" : "JPEG", profile->width, profile->height, QUALITY,
+                profile->settings->fps, profile->view->bitrate_kbps);
     if (is_h264) {
         soap_append(ask->answer,
                     "<tt:H264><tt:GovLength>%d</tt:GovLength><tt:H264Profile>%s</tt:H264Profile>"
@@ -209,9 +226,10 @@ static void append_profile(struct onvif_ask *ask, const char *element,
                            const struct media_profile *profile)
 {
     soap_append(ask->answer, "<%s token=\"", element);
-    append_token(ask, profile);
-    soap_append(ask->answer, "\" fixed=\"true\"><tt:Name>%s %s</tt:Name>", profile->settings->name,
-                profile->view->name);
+    append_names(ask, profile, "/");
+    g_string_append(ask->answer, "\" fixed=\"true\"><tt:Name>");
+    append_names(ask, profile, " ");
+    g_string_append(ask->answer, "</tt:Name>");
     append_source(ask, "tt:VideoSourceConfiguration", profile);
     append_encoder(ask, "tt:VideoEncoderConfiguration", profile);
     soap_append(ask->answer, "</%s>", element);
