@@ -70,6 +70,9 @@ bool username_tokens_take(struct username_tokens *tokens, const struct username_
     uint8_t digest[SHA1_SIZE];
     uint64_t first;
 
+    // No token is taken that is further from now, so this server's clock has been set back.
+    if (tokens->forgotten_s - created_s > 2 * USERNAME_TOKEN_LIFE_S)
+        tokens->forgotten_s = 0;
     if (!read_digest(token, digest) || (tokens->forgotten_s && created_s <= tokens->forgotten_s))
         return false;
     memcpy(&first, digest, sizeof first);

@@ -78,6 +78,24 @@ TEST(test_a_digest_is_taken_once_even_when_the_table_has_forgotten_it)
     g_free(tokens);
 }
 
+TEST(test_digests_are_taken_after_the_clock_was_set_back)
+{
+    struct username_tokens *tokens = g_new0(struct username_tokens, 1);
+    struct username_token token = {.created = ""};
+    const struct peer from = peer_parse("10.0.0.5");
+
+    for (uint32_t i = 0; i <= USERNAME_TOKENS_KEPT; i++) {
+        digest(i, &token);
+        assert_true(username_tokens_take(tokens, &token, 90000 + i, &from, 0));
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        digest(1u << 31 | i, &token);
+        assert_true(username_tokens_take(tokens, &token, 1000 + i, &from, 0));
+        assert_false(username_tokens_take(tokens, &token, 1000 + i, &from, 60 * NS_PER_S));
+    }
+    g_free(tokens);
+}
+
 TEST(test_durations_and_times_are_read)
 {
     static const struct {
