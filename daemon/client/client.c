@@ -71,7 +71,9 @@ static int choose_socket(const struct client_options *options, struct error *err
 
     if (options->token_file || options->ca || options->fingerprint)
         return error_set(error, -EINVAL, "--token-file, --ca and --fingerprint go with --host");
+    // Warnings of the file are its reader's, edged's.
     if (options->config_path && !options->socket &&
+        config_load(options->config_path, NULL, &config) < 0 &&
         config_load(options->config_path, stderr, &config) < 0) {
         return error_set(error, -EINVAL, "%s does not name the socket to ask",
                          options->config_path);

@@ -31,6 +31,16 @@ def test_help_explains_a_command():
     assert 'did you mean "set"?' in call(EDGECTL, "help", "sett").stderr
 
 
+def test_of_the_file_that_names_the_socket_only_mistakes_are_told(tmp_path):
+    config = tmp_path / "edged.conf"
+    config.write_text(f'control = {{ socket = "{tmp_path}/control.sock"; }};\n'
+                      'cameras = ( { source = "file"; path = "none.mp4"; } );\n')
+    assert "none.mp4" in call(BUILD / "edged", "--check", "--config", config).stderr
+    assert "none.mp4" not in call(EDGECTL, "status", "--config", config).stderr
+    config.write_text('control = { sockt = "control.sock"; };\n')
+    assert 'did you mean "socket"?' in call(EDGECTL, "status", "--config", config).stderr
+
+
 @pytest.mark.parametrize("command", [*EVERY[:1], *EVERY[2:]], ids=lambda command: command[-1])
 def test_a_wrong_option_is_told_first(command):
     refused = call(*command, "--edged-has-no-such-option")
