@@ -61,8 +61,11 @@ static int explain_socket(const char *path, int code, struct error *error)
     switch (code) {
     case -ENOENT:
     case -ECONNREFUSED:
-        return error_set(error, code,
-                         "no edged listens on %s: start it with `systemctl start edged`", path);
+        return error_set(
+            error, code,
+            "no edged listens on %s: start it with `systemctl start edged`; if it has ended, "
+            "`journalctl -u edged` says why",
+            path);
     case -EACCES:
         return error_set(error, code, "%s: permission denied: join the group edged or use sudo",
                          path);

@@ -211,7 +211,9 @@ TEST(test_without_a_daemon_it_says_how_to_start_one, setup, teardown)
 {
     struct fixture *fixture = *state;
     g_autofree char *expected = g_strdup_printf(
-        "edgectl: no edged listens on %s: start it with `systemctl start edged`\n", fixture->path);
+        "edgectl: no edged listens on %s: start it with `systemctl start edged`; if it has ended, "
+        "`journalctl -u edged` says why\n",
+        fixture->path);
 
     assert_int_equal(call_at_path(fixture, ""), 1);
     assert_string_equal(fixture->errors, expected);
