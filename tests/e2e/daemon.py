@@ -214,7 +214,7 @@ class Daemon:
         self.activator = subprocess.Popen(
             ["systemd-socket-activate", "--accept", f"--listen={path}", *passed,
              self.program.with_name("edged-camera")], stdin=subprocess.DEVNULL, stderr=log, env=environment())
-        wait_for(path.exists)
+        wait_for(lambda: is_listening(path))
 
     def url(self, path):
         return f"rtsp://127.0.0.1:{self.port}{path}"
@@ -373,6 +373,12 @@ def more(data):
     """What was read of something that goes on: its end is no reason to read again and again."""
     assert data, "the other end hung up"
     return data
+
+
+def is_listening(path):
+    """Whether a program listens on a Unix socket, which is there a moment before."""
+    lines = [line.split() for line in open("/proc/net/unix", errors="replace")]
+    return any(line[3] == "00010000" and line[7:] == [str(path)] for line in lines)
 
 
 def wait_for(look, timeout_s=PATIENCE_S, explain=lambda: ""):

@@ -81,7 +81,7 @@ def test_what_edged_knows_is_in_the_archive_and_no_password(folder):
     process = subprocess.Popen([daemon.BUILD / "edged", "--config", conf],
                                env=daemon.environment(), stderr=subprocess.DEVNULL)
     try:
-        daemon.wait_for(lambda: (folder / "control.sock").exists())
+        daemon.wait_for(lambda: daemon.is_listening(folder / "control.sock"))
         (folder / "settings.conf").write_text(SETTINGS.format(password=PASSWORD, folder=folder))
         archive, files = support(folder, "--config", conf, PATH=path_with(folder), STATE_DIRECTORY=folder)
     finally:

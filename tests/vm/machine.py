@@ -74,8 +74,8 @@ class Machine(beds.Bed):
 
     def _connect(self, path):
         self.shell = socket.socket(socket.AF_UNIX)
-        beds.wait_until("qemu's shell socket", path.exists)
-        self.shell.connect(str(path))
+        # It is there before qemu listens on it.
+        beds.wait_until("qemu's shell socket", lambda: self.shell.connect_ex(str(path)) == 0)
         self.replies = self.shell.makefile("rb")
 
     def run(self, command, timeout_s=None):
