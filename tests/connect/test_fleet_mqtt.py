@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -131,7 +132,8 @@ def test_a_device_has_its_own_topics_at_a_broker_inside_tls(authority, engines, 
     assert not [topic for topic, _ in other.told if ID in topic]
     # Nobody comes in without TLS, with another authority or with a wrong password.
     stranger = fleet.Authority(tmp_path / "stranger")
-    assert "A TLS error occurred" in publish(centre.port, stranger, ID, f"edged/{ID}/x", "1").stderr
+    # How mosquitto_pub names it depends on what it has sent when it sees the certificate.
+    assert re.search("TLS error|Protocol error", publish(centre.port, stranger, ID, f"edged/{ID}/x", "1").stderr)
     assert "not authorised" in publish(centre.port, authority, ID, f"edged/{ID}/x", "1", password="guess").stderr.lower()
 
 
