@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define EXIF_END 65536 // bytes of a JPEG in which its EXIF data are
-#define RAW_START "YUV4MPEG2 "
+#define EXIF_END 65536         // bytes of a JPEG in which its EXIF data are
+#define RAW_START "YUV4MPEG2 " // the first bytes of raw video (Y4M)
 
-// Reads the orientation of a picture, whether the clip is raw video (YUV4MPEG2), and what the file
-// system says about it, before GStreamer says it less clearly.
+// Reads the orientation of a picture, whether the clip is raw video, and what the file system says
+// about it, before GStreamer says it less clearly.
 static int read_start(const char *path, struct error *error, enum exif_orientation *ret_orientation,
                       bool *ret_raw)
 {
@@ -162,9 +162,9 @@ static GstPadProbeReturn drop_gap(GstPad *pad, GstPadProbeInfo *info, gpointer d
                                                                            : GST_PAD_PROBE_OK;
 }
 
-// Has the decoder, whose streams are known once it has read the start of the clip, decode as edged
-// wants it, and links its video.
-static void connect_decoder(GstBin *bin, enum exif_orientation orientation)
+// Sets up decodebin: which decoders it may choose, how pictures are turned, and that its first
+// video is linked once it knows the streams of the clip.
+static void connect_decodebin(GstBin *bin, enum exif_orientation orientation)
 {
     g_autoptr(GstElement) decoder = gst_bin_get_by_name(bin, "decoder");
     g_autoptr(GstElement) converter = gst_bin_get_by_name(bin, "converter");
@@ -193,7 +193,8 @@ int clip_intake_new(const char *path, const struct pixel_format *format,
 
     if (r < 0)
         return r;
-    // In GStreamer 1.28.2 decodebin loses the start of raw video where the machine is busy.
+    // On a busy machine decodebin of GStreamer 1.28.2 hangs or fails with raw video. If y4mdec is
+    // missing, decodebin says so.
     raw = raw && gst_registry_check_feature_version(gst_registry_get(), "y4mdec", 1, 0, 0);
     r = intake_new(raw ? "filesrc name=clip ! y4mdec ! videoconvert name=converter "
                          "! " GSTREAMER_SQUARE_PIXELS
@@ -206,7 +207,7 @@ int clip_intake_new(const char *path, const struct pixel_format *format,
     clip = gst_bin_get_by_name(bin, "clip");
     g_object_set(clip, "location", path, NULL);
     if (!raw)
-        connect_decoder(bin, orientation);
+        connect_decodebin(bin, orientation);
     converter = gst_bin_get_by_name(bin, "converter");
     decoded = gst_element_get_static_pad(converter, "sink");
     gst_pad_add_probe(decoded, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, drop_gap, NULL, NULL);

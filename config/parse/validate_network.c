@@ -78,7 +78,7 @@ static void check_mqtt(struct validation *validation, const struct config *confi
         if (strcmp(config->cameras[i].name, "set") == 0) {
             validation_refuse(validation, validation_key(camera.text, "name").text,
                               "got \"set\" with mqtt.broker,",
-                              "another name, for commands have the topics of this one");
+                              "another name: commands are sent below the topic set");
         }
     }
 }

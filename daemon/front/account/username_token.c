@@ -70,7 +70,8 @@ bool username_tokens_take(struct username_tokens *tokens, const struct username_
     uint8_t digest[SHA1_SIZE];
     uint64_t first;
 
-    // No token is taken that is further from now, so this server's clock has been set back.
+    // Both were within USERNAME_TOKEN_LIFE_S of this server's clock when they came: it has been set
+    // back in between.
     if (tokens->forgotten_s - created_s > 2 * USERNAME_TOKEN_LIFE_S)
         tokens->forgotten_s = 0;
     if (!read_digest(token, digest) || (tokens->forgotten_s && created_s <= tokens->forgotten_s))
