@@ -116,6 +116,22 @@ def test_clips_that_could_not_be_had_are_asked_for_again(page, recorder):
                  "the list without the clip that is gone")
 
 
+def test_clips_are_asked_for_again_that_alone_could_not_be_had(page, recorder):
+    answer = recorder._record_list
+
+    def refuse_once(payload):
+        if STRUCTS["list"].from_buffer_copy(payload).count > 100:  # those of the events beside the picture
+            return answer(payload)
+        recorder._record_list = answer
+        recorder._refuse("list", payload)
+
+    recorder._record_list = refuse_once
+    del recorder.clips[68]
+    end_clip(recorder, 70)
+    browser.wait(page, f"{CARDS}.slice(0, 3).join() === '70,69,67' && !document.querySelector('#clips > .fault').textContent",
+                 explain="the list without the clip that is gone")
+
+
 @pytest.mark.skipif(browser.NAME != "chromium", reason="Chromium alone takes a time zone")
 def test_days_are_those_of_the_clock_in_summer_and_in_winter(server, recorder, driver):
     for number, begin in ((1, "2026-01-10T23:30"), (2, "2026-07-10T22:30"), (3, "2026-07-12T22:30")):

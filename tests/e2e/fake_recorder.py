@@ -121,11 +121,14 @@ class Recorder:
             if name == "RECORD_HELLO":
                 self._send("RECORD_HELLO", payload)
                 self._send("RECORD_STATE", STRUCTS["state_report"](state=READY))
-            elif not self.is_open and (question := STRUCTS.get(name[len("RECORD_"):].lower())):
-                request = question.from_buffer_copy(payload).request if "request" in dir(question) else 0
-                self._send("RECORD_DONE", STRUCTS["done"](request, -errno.EAGAIN))
+            elif not self.is_open and (kind := name[len("RECORD_"):].lower()) in STRUCTS:
+                self._refuse(kind, payload)
             elif answer := getattr(self, "_" + name.lower(), None):
                 answer(payload)
+
+    def _refuse(self, kind, payload):
+        request = getattr(STRUCTS[kind].from_buffer_copy(payload), "request", 0)
+        self._send("RECORD_DONE", STRUCTS["done"](request, -errno.EAGAIN))
 
     def _note(self, kind, payload):
         question = STRUCTS[kind].from_buffer_copy(payload)
@@ -148,11 +151,12 @@ class Recorder:
 
     def _record_timeline(self, payload):
         question = self._note("timeline", payload)
+        all_clips = list(self.clips.values())  # the test may take some away meanwhile
         spans = [(question.from_wall_ns + i * question.step_ns, question.step_ns) for i in range(question.steps)]
         spans += [(question.first_day_wall_ns + i * DAY_NS, DAY_NS) for i in range(question.days)]
-        views = sorted({(clip.camera, clip.view) for clip in self.clips.values()})
+        views = sorted({(clip.camera, clip.view) for clip in all_clips})
         for i, (camera, view) in enumerate(views):
-            clips = [clip for clip in self.clips.values() if (clip.camera, clip.view) == (camera, view)]
+            clips = [clip for clip in all_clips if (clip.camera, clip.view) == (camera, view)]
             steps = [max((1 + bool(clip.regions) for clip in clips
                           if clip.start_wall_ns < begin + length and clip.end_wall_ns > begin), default=0)
                      for begin, length in spans]

@@ -10,7 +10,7 @@ import {cameras, paths, state} from "./state.js";
 
 const PAGE = 60;           // cards that are asked for at once
 const AHEAD_PX = 600;      // more of them, before the last one is seen
-const RETRY_MS = 2000;     // after a page of them could not be had
+const RETRY_MS = 2000;     // after they could not be had
 const UNDO_MS = 10000;     // a clip is deleted so long after the button
 
 const going = new Map();   // clips that are to be deleted: {clip, timer, gone} by id; `gone` stands in their place
@@ -18,7 +18,7 @@ const filter = {camera: "", region: "", day: ""};
 let parts = null;          // the elements that are filled
 let oldest = null;         // id of the last clip that came; null: none did
 let isEnd = false, isAsking = false;
-let missed = "";           // why the list could not be renewed last
+let missed = "", retry = 0;   // why the list could not be renewed last, and the timer that asks again
 let asked = 0;             // how often the list began anew: answers to an older one are dropped
 
 const dayName = ms => new Date(ms).toLocaleDateString(undefined,
@@ -214,8 +214,9 @@ async function renew() {
   }
 }
 
-// The same, and what is wrong as long as it is.
+// The same, and what is wrong as long as it is; asks until it knows.
 async function renewList() {
+  clearTimeout(retry);
   try {
     await renew();
     if (parts.fault.textContent === missed) {
@@ -224,6 +225,7 @@ async function renewList() {
   } catch (wrong) {
     missed = wrong.message;
     tell(missed);
+    retry = setTimeout(renewRecorded, RETRY_MS);
   }
 }
 
@@ -336,7 +338,7 @@ export function showRecorded(place, record) {
   }
 }
 
-// After a clip has begun or ended.
+// When a clip has begun, ended or gone.
 export function renewRecorded() {
   if (parts && state.place === "recorded") {
     renewList();
