@@ -484,6 +484,7 @@ void account_free(struct account *account)
         users_free(account->tokens);
         users_free(account->onvif);
         nonces_finish(&account->nonces);
+        username_tokens_finish(&account->username_tokens);
         free(account);
     }
 }

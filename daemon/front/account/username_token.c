@@ -62,19 +62,35 @@ static const struct username_token_kept *find(const struct username_tokens *toke
     return NULL;
 }
 
+// When the youngest digest of the user was made that was forgotten; 0: none was.
+static int64_t *forgotten_of(struct username_tokens *tokens, const char *name)
+{
+    int64_t *forgotten_s;
+
+    if (!tokens->users)
+        tokens->users = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    forgotten_s = g_hash_table_lookup(tokens->users, name);
+    if (!forgotten_s) {
+        forgotten_s = g_new0(int64_t, 1);
+        g_hash_table_insert(tokens->users, g_strdup(name), forgotten_s);
+    }
+    return forgotten_s;
+}
+
 bool username_tokens_take(struct username_tokens *tokens, const struct username_token *token,
                           int64_t created_s, const struct peer *from, int64_t now_ns)
 {
     struct username_token_kept *place = &tokens->kept[tokens->next];
+    int64_t *forgotten_s = forgotten_of(tokens, token->name);
     const struct username_token_kept *before;
     uint8_t digest[SHA1_SIZE];
     uint64_t first;
 
     // Both were within USERNAME_TOKEN_LIFE_S of this server's clock when they came: it has been set
     // back in between.
-    if (tokens->forgotten_s - created_s > 2 * USERNAME_TOKEN_LIFE_S)
-        tokens->forgotten_s = 0;
-    if (!read_digest(token, digest) || (tokens->forgotten_s && created_s <= tokens->forgotten_s))
+    if (*forgotten_s - created_s > 2 * USERNAME_TOKEN_LIFE_S)
+        *forgotten_s = 0;
+    if (!read_digest(token, digest) || (*forgotten_s && created_s <= *forgotten_s))
         return false;
     memcpy(&first, digest, sizeof first);
     before = find(tokens, first);
@@ -85,8 +101,13 @@ bool username_tokens_take(struct username_tokens *tokens, const struct username_
     if (tokens->count < USERNAME_TOKENS_KEPT)
         tokens->count++;
     else
-        tokens->forgotten_s = MAX(tokens->forgotten_s, place->created_s);
-    *place = (struct username_token_kept){first, created_s, now_ns, *from};
+        *place->forgotten_s = MAX(*place->forgotten_s, place->created_s);
+    *place = (struct username_token_kept){first, created_s, now_ns, forgotten_s, *from};
     tokens->next = (tokens->next + 1) % USERNAME_TOKENS_KEPT;
     return true;
+}
+
+void username_tokens_finish(struct username_tokens *tokens)
+{
+    g_clear_pointer(&tokens->users, g_hash_table_destroy);
 }

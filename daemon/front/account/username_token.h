@@ -9,6 +9,7 @@
 
 #include "daemon/common/peer.h"
 
+#include <glib.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,18 +31,22 @@ bool username_token_matches(const struct username_token *token, const char *pass
 // When it was made, in seconds since 1970. -EINVAL: it does not say.
 int username_token_created(const struct username_token *token, int64_t *ret_s);
 
-// The digests that were taken; it takes a right password to get in.
+// The digests that were taken; it takes a right password to get in. Zeroes: none yet.
 struct username_tokens {
     struct username_token_kept {
         uint64_t digest; // its first bytes
         int64_t created_s, taken_ns;
+        int64_t *forgotten_s; // its user's, in `users`
         struct peer from;
     } kept[USERNAME_TOKENS_KEPT];
-    size_t count, next;  // of `kept`, a ring
-    int64_t forgotten_s; // nothing made before that is taken, as it may have been forgotten
+    size_t count, next; // of `kept`, a ring
+    // By name, when the youngest was made that was pushed out of the ring: of this user none is
+    // taken that is as old. So a user who fills the ring locks nobody out. NULL: no user yet.
+    GHashTable *users;
 };
 
-// Takes a token that matches its password, made at `created_s`, at `now_ns` of CLOCK_MONOTONIC.
-// False: it has been taken before.
+// Takes a token that matches its user's password, made at `created_s`, at `now_ns` of
+// CLOCK_MONOTONIC. False: it has been taken before.
 bool username_tokens_take(struct username_tokens *tokens, const struct username_token *token,
                           int64_t created_s, const struct peer *from, int64_t now_ns);
+void username_tokens_finish(struct username_tokens *tokens);

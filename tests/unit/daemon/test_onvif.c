@@ -41,10 +41,16 @@ static const char *digest(uint32_t number, struct username_token *token)
     return text;
 }
 
+static void finish(struct username_tokens *tokens)
+{
+    username_tokens_finish(tokens);
+    g_free(tokens);
+}
+
 TEST(test_a_digest_is_taken_again_from_its_address_for_five_seconds_alone)
 {
     struct username_tokens *tokens = g_new0(struct username_tokens, 1);
-    struct username_token token = {.created = ""};
+    struct username_token token = {.name = "vera", .created = ""};
     const struct peer from = peer_parse("10.0.0.5"), other = peer_parse("10.0.0.6");
 
     digest(7, &token);
@@ -53,13 +59,13 @@ TEST(test_a_digest_is_taken_again_from_its_address_for_five_seconds_alone)
     assert_true(username_tokens_take(tokens, &token, 1000, &from, 6 * NS_PER_S));
     assert_false(username_tokens_take(tokens, &token, 1000, &from, 6 * NS_PER_S + 1));
     assert_false(username_tokens_take(tokens, &token, 1000, &other, 60 * NS_PER_S));
-    g_free(tokens);
+    finish(tokens);
 }
 
 TEST(test_a_digest_is_taken_once_even_when_the_table_has_forgotten_it)
 {
     struct username_tokens *tokens = g_new0(struct username_tokens, 1);
-    struct username_token token = {.created = ""};
+    struct username_token token = {.name = "vera", .created = ""};
     const struct peer from = peer_parse("10.0.0.5");
 
     for (uint32_t i = 0; i < USERNAME_TOKENS_KEPT; i++) {
@@ -75,13 +81,13 @@ TEST(test_a_digest_is_taken_once_even_when_the_table_has_forgotten_it)
     assert_false(username_tokens_take(tokens, &token, 1000, &from,
                                       0)); // new, but as old as what is forgotten
     assert_true(username_tokens_take(tokens, &token, 1001, &from, 0));
-    g_free(tokens);
+    finish(tokens);
 }
 
 TEST(test_digests_are_taken_after_the_clock_was_set_back)
 {
     struct username_tokens *tokens = g_new0(struct username_tokens, 1);
-    struct username_token token = {.created = ""};
+    struct username_token token = {.name = "vera", .created = ""};
     const struct peer from = peer_parse("10.0.0.5");
 
     for (uint32_t i = 0; i <= USERNAME_TOKENS_KEPT; i++) {
@@ -93,7 +99,29 @@ TEST(test_digests_are_taken_after_the_clock_was_set_back)
         assert_true(username_tokens_take(tokens, &token, 1000 + i, &from, 0));
         assert_false(username_tokens_take(tokens, &token, 1000 + i, &from, 60 * NS_PER_S));
     }
-    g_free(tokens);
+    finish(tokens);
+}
+
+TEST(test_a_user_who_fills_the_table_of_digests_locks_out_no_other)
+{
+    struct username_tokens *tokens = g_new0(struct username_tokens, 1);
+    struct username_token token = {.name = "nvr", .created = ""};
+    const struct peer nvr = peer_parse("10.0.0.5"), other = peer_parse("10.0.0.6");
+
+    digest(0, &token);
+    assert_true(username_tokens_take(tokens, &token, 1000, &nvr, 0));
+    token.name = "vera";
+    for (uint32_t i = 1; i <= 2 * USERNAME_TOKENS_KEPT; i++) {
+        digest(i, &token);
+        assert_true(username_tokens_take(tokens, &token, 1300 + i / 1000, &other, 0));
+    }
+    digest(1u << 31, &token);
+    assert_false(username_tokens_take(tokens, &token, 1300, &other, 0)); // her own may be old
+    token.name = "nvr";
+    assert_true(username_tokens_take(tokens, &token, 1001, &nvr, 0));
+    digest(0, &token);
+    assert_false(username_tokens_take(tokens, &token, 1000, &nvr, 0)); // it was pushed out
+    finish(tokens);
 }
 
 TEST(test_durations_and_times_are_read)
