@@ -410,6 +410,8 @@ struct config {
     size_t camera_count;
 };
 
+// Whether any camera is recorded.
+bool config_records(const struct config *config);
 // The view of a camera that is kept, whether its mode is off or not; NULL: there is none of the
 // name that `record` has.
 const struct config_view *config_record_view(const struct config_camera *camera);

@@ -85,6 +85,15 @@ const struct config_view *config_record_view(const struct config_camera *camera)
     return NULL;
 }
 
+bool config_records(const struct config *config)
+{
+    bool recorded = false;
+
+    for (size_t i = 0; i < config->camera_count; i++)
+        recorded |= config->cameras[i].record.mode != CONFIG_RECORD_OFF;
+    return recorded;
+}
+
 bool config_record_has_region(const struct config_names *regions, const char *region)
 {
     bool found = regions->count == 0;

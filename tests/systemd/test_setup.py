@@ -156,6 +156,20 @@ def test_a_clip_in_the_folder_that_setup_names_goes_on_over_a_restart_of_edged(d
     assert device.run(f"setpriv --reuid=nobody --regid=edged --clear-groups cat {whole} >/dev/null")[0] == 0
 
 
+def test_setup_says_why_nothing_is_recorded(device, shown):
+    device.check("cp -p /etc/edged/edged.conf /srv/before.conf")
+    device.check("mkdir -p /srv/small; mount -t tmpfs -o size=64M none /srv/small")
+    device.check("edgectl set --keep cameras.front.record.mode=off")
+    setup = "edgectl setup --record always --storage /srv/small/clips --force </dev/null 2>&1"
+    told = device.check(setup)
+    assert '\nKept over the file, until `edgectl unset KEY`:\n\n  cameras.front.record.mode = "off"\n' in told
+    device.check("edgectl unset cameras.front.record.mode")
+    told = device.check(setup)
+    assert re.search(r"^Nothing is recorded yet: only .* are free in /srv/small/clips, .* too few \(storage.min_free\)", told, re.M)
+    assert "Kept over the file" not in told
+    device.check("cp -p /srv/before.conf /etc/edged/edged.conf; systemctl restart edged; umount --lazy /srv/small")
+
+
 # A recorder on the other machine: it looks for cameras, logs in, and asks for profiles and motion.
 RECORDER = """
 import re, socket, sys

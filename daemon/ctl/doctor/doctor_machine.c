@@ -244,15 +244,6 @@ void doctor_check_memory(struct doctor *doctor)
     check_lockable(doctor, needed);
 }
 
-static bool records(const struct config *config)
-{
-    bool recorded = false;
-
-    for (size_t i = 0; i < config->camera_count; i++)
-        recorded |= config->cameras[i].record.mode != CONFIG_RECORD_OFF;
-    return recorded;
-}
-
 // The file system that has the folder, or will have it.
 static void check_clip_folder(struct doctor *doctor, const char *path)
 {
@@ -282,7 +273,7 @@ void doctor_check_clips(struct doctor *doctor)
     const char *path = doctor->config->storage.path;
     const char *error = recorder ? get_string(recorder, "error") : "";
 
-    if (!records(doctor->config)) {
+    if (!config_records(doctor->config)) {
         doctor_say(doctor, DOCTOR_INFO, "clips", "no camera is recorded");
     } else if (*error) {
         doctor_say(doctor, DOCTOR_FAILED, "clips",
