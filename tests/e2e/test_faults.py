@@ -80,7 +80,7 @@ def thread_of(pid, name):
     """The kernel's list leaves threads out while others begin and end."""
     while True:
         for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
                 if (task / "comm").read_text() == f"{name}\n":
                     return int(task.name)
         time.sleep(0.01)

@@ -58,7 +58,7 @@ class Container(beds.Bed):
                 for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
                     pids += map(int, (task / "children").read_text().split())
                 status = pathlib.Path(f"/proc/{pid}/status").read_text()
-            except FileNotFoundError:
+            except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
                 continue
             numbers = next(line for line in status.splitlines() if line.startswith("NSpid"))
             if len(numbers.split()) > 2 and numbers.split()[-1] == "1":
