@@ -320,6 +320,7 @@ class Daemon:
 
     def hang_up(self):
         """SIGHUP; returns when edged has taken what is in its configuration, or has not."""
+        self.notify.flush()  # what was told of a reload before
         before = len(self.notify.told)
         self.signal(signal.SIGHUP)
         self.wait_notified(r"^RELOADING=1$(?s:.*)^READY=1$", before)
