@@ -102,10 +102,24 @@ class Broker:
                         *(("-m", payload) if payload else ("-n",)), *options],
                        check=True, timeout=daemon.PATIENCE_S, capture_output=True)
 
+    def retained(self, *options):
+        """What mosquitto_sub says of all that it keeps of the topics in `options`. The first message that it does not
+        keep ends that."""
+        reader = subprocess.Popen(["mosquitto_sub", "-h", "127.0.0.1", "-p", str(self.port), "--retained-only", *options],
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        told = []
+        reading = threading.Thread(target=lambda: told.append(reader.stdout.read()))
+        reading.start()
+        while reading.is_alive():
+            self.publish("end", "of it")
+            reading.join(0.05)
+        reader.wait()
+        reader.stdout.close()
+        return told[0]
+
     def kept(self, topic):
         """What it keeps there, b"" if nothing."""
-        return subprocess.run(["mosquitto_sub", "-h", "127.0.0.1", "-p", str(self.port), "-t", topic, "-C", "1", "-N",
-                               "-W", "3"], capture_output=True, timeout=daemon.PATIENCE_S, check=False).stdout
+        return self.retained("-t", topic, "-t", "end", "-N")
 
 
 class Listener(Process):

@@ -143,10 +143,15 @@ def test_a_picture_of_the_motion_is_kept(edged, broker, run, tmp_path):
         """The pattern always moves. A motion that began long before it was told of is not news, and gives no picture."""
         for armed in (False, True):
             arm(server, armed)
-        return broker.kept(f"{BASE}/front/snapshot")
+        server.wait_camera("front", daemon.is_moving)
+        for _ in range(30):
+            if picture := broker.kept(f"{BASE}/front/snapshot"):
+                return picture
+            time.sleep(0.1)
+        return None
 
-    daemon.wait_for(moves_anew)
-    size = cv2.imdecode(np.frombuffer(broker.kept(f"{BASE}/front/snapshot"), np.uint8), cv2.IMREAD_COLOR).shape
+    picture = daemon.wait_for(moves_anew)
+    size = cv2.imdecode(np.frombuffer(picture, np.uint8), cv2.IMREAD_COLOR).shape
     assert size == (240, 320, 3)
 
 

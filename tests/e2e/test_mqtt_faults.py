@@ -9,7 +9,6 @@ import re
 import signal
 import socket
 import struct
-import subprocess
 import threading
 import time
 
@@ -144,18 +143,8 @@ def wanted(server):
 
 def kept(broker):  # noqa: F811
     """All that it keeps, but for pictures."""
-    reader = subprocess.Popen(["mosquitto_sub", "-h", "127.0.0.1", "-p", str(broker.port), "-t", "#",
-                               "--retained-only", "-T", "edged/+/+/snapshot", "-F", "%t %p"],
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    text = []
-    reading = threading.Thread(target=lambda: text.extend(reader.stdout))
-    reading.start()
-    while reading.is_alive():  # it ends with the first message that is not kept
-        broker.publish("end", "of it")
-        reading.join(0.05)
-    reader.wait()
-    reader.stdout.close()
-    return dict(line.rstrip("\n").split(" ", 1) for line in text)
+    text = broker.retained("-t", "#", "-T", "edged/+/+/snapshot", "-F", "%t %p").decode()
+    return dict(line.split(" ", 1) for line in text.split("\n")[:-1])
 
 
 def find_wrong(server, broker):  # noqa: F811
