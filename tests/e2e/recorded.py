@@ -50,7 +50,8 @@ def ask(server, method, path, body=None, status=200):
         with connection.getresponse() as response:
             told = response.status, response.read()
         connection.close()
-        return None if status != 503 and b"not ready yet" in told[1] else told
+        is_early = b"not ready yet" in told[1] or b"has just been started" in told[1]
+        return None if status != 503 and is_early else told
 
     got, told = daemon.wait_for(reply)
     assert got == status, told

@@ -220,6 +220,7 @@ def test_a_button_makes_a_clip_and_its_end_is_told(edged, broker, run, tmp_path)
     run(mqtt.bridge, server).wait("connected to the broker")
     listener = run(mqtt.Listener, broker)
     listener.wait_for(front__live="ON", front__record__mode="off")
+    assert clips_of(server) == []  # asked until the recorder is ready
     broker.publish(f"{BASE}/set/front/record", "2")
     told, = daemon.wait_for(lambda: listener.of("front/event"), explain=listener.text)
     assert told["event_type"] == "clip_ended" and told["url"] == "/v1/clips/1.mp4"
