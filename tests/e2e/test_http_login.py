@@ -293,6 +293,7 @@ def test_a_reply_under_way_ends_with_its_session(serve, tmp_path, how):
     browser, other = Browser(server), Browser(server)
     browser.ask("POST", "/v1/login", USER)
     other.ask("POST", "/v1/login", USER)
+    daemon.wait_for(lambda: browser.ask("HEAD", "/snapshot.jpg").status == 200)  # there are pictures in time by then
     cookie = bearer(token) if how == "token" else ["-H", f"Cookie: {browser.name}={browser.cookie}"]
     with contextlib.ExitStack() as stack:
         follow = [stack.enter_context(subprocess.Popen(

@@ -115,8 +115,8 @@ def test_an_address_has_a_quarter_of_the_replies_that_go_on(serve, follow):
     assert [follower.status for follower in greedy] == [200] * 16 + [503] * 48
     problem = greedy[-1].problem()
     assert problem["key"] == "http.limits.streams_a_client" and "address" in problem["detail"]
-    for path in (EVENTS, VIDEO, "/stream.mjpg"):
-        assert follow(server, "127.0.0.10", path).status == 200, path
+    for path in (EVENTS, VIDEO, "/stream.mjpg"):  # a busy machine may have no picture yet
+        wait_for(lambda: follow(server, "127.0.0.10", path).status == 200, explain=lambda: path)
     assert status_of(server, "127.0.0.9") == 200  # and a reply that ends is none of them
 
 
@@ -146,6 +146,7 @@ def test_a_reader_that_blocks_makes_room(serve, follow):
     server = serve({"streams": 10, "streams_a_client": 2})  # 2 of them without a login
     server.reload([daemon.camera("front", width=1280, height=720, views=[
         {"name": "edges", "view": "camera", "codec": "mjpeg", "quality": 95}])])
+    wait_for(lambda: status_of(server, "127.0.0.9", "/snapshot.jpg") == 200)  # so there are pictures to be blocked by
     slow = [connect(server, "127.0.0.9", receive_bytes=2048) for _ in range(2)]
     for connection in slow:
         connection.sendall(request("/stream.mjpg"))

@@ -463,7 +463,7 @@ def test_home_automation_logs_in_and_sees_what_it_may(edged, tmp_path):
                                     follow_redirects=True, timeout=10)).status_code == 200 and reply)
         decode(reply.content)
         assert f"front-{name}.jpg" in reply.headers["content-disposition"]
-    assert curl(f"{server.api}/snapshot.jpg", "--digest", "-u", "vera:pass", "-L")[0] == 200
+    daemon.wait_for(lambda: curl(f"{server.api}/snapshot.jpg", "--digest", "-u", "vera:pass", "-L")[0] == 200)
     status, _, body = curl(f"{server.api}/snapshot.jpg?view=safe", "--digest", "-u", "vera:pass")
     assert status == 404 and "safe" not in json.loads(body)["allowed"]
     assert curl(f"{server.api}/snapshot.jpg")[0] == 401
