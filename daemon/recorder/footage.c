@@ -94,15 +94,22 @@ static const GList *second_key_frame(const struct footage *footage)
     return NULL;
 }
 
-// Whether the first group in memory belongs into a clip that has no file. Its newest unit was
-// captured at `newest_ns`.
-static bool is_first_group_missed(const struct footage *footage, int64_t newest_ns)
+static int64_t captured_ns(const GList *link)
 {
-    const struct footage_unit *first = g_queue_peek_head((GQueue *)&footage->units);
-    int64_t missed_ns = MAX(footage->given_up_ns, MAX(footage->asked_ns, footage->covered_ns));
+    return ((const struct footage_unit *)link->data)->captured_ns;
+}
 
-    return !footage->file && first->captured_ns < wanted_until_ns(&footage->wanted) &&
-           newest_ns > missed_ns;
+// Whether the first group in memory belongs into a clip that has no file. `next` is the group
+// behind it. A clip may have had the beginning of the group, and have ended there.
+static bool is_first_group_missed(const struct footage *footage, const GList *next)
+{
+    int64_t missed_ns = MAX(footage->given_up_ns, MAX(footage->asked_ns, footage->covered_ns));
+    const GList *link = footage->units.head;
+
+    while (link != next && captured_ns(link) <= missed_ns)
+        link = link->next;
+    return !footage->file && link != next &&
+           captured_ns(link) < wanted_until_ns(&footage->wanted);
 }
 
 static void forget_old_units(struct footage *footage)
@@ -110,10 +117,8 @@ static void forget_old_units(struct footage *footage)
     int64_t oldest_ns = footage->last_ns - footage->settings.before_ns - FOOTAGE_NOTICED_NS;
     const GList *link;
 
-    while ((link = second_key_frame(footage)) &&
-           ((const struct footage_unit *)link->data)->captured_ns <= oldest_ns) {
-        const struct footage_unit *newest = link->prev->data;
-        bool missed = is_first_group_missed(footage, newest->captured_ns);
+    while ((link = second_key_frame(footage)) && captured_ns(link) <= oldest_ns) {
+        bool missed = is_first_group_missed(footage, link);
         unsigned count = drop_first_group(footage);
 
         footage->pool->lost_units += missed ? count : 0;

@@ -65,6 +65,25 @@ def test_a_clip_has_what_was_before_the_event_from_a_key_frame_on(tmp_path, vide
         assert front.list() == [] and [path.name for path in front.folder.iterdir()] == ["index.jsonl"]
 
 
+def test_a_clip_that_ends_within_a_group_of_pictures_has_lost_none_of_it(tmp_path, video):
+    """Also when the rest of the group is forgotten, 5 s and what was wanted before an event later."""
+    base = past(40)
+    with Front(tmp_path / "clips") as front:
+        front.track(1, before_s=1, after_s=1)
+        front.wait_ready()
+        front.play(1, video, 0, 100, base)
+        front.event(1, base + 90 * FRAME_NS, base + 90 * FRAME_NS)
+        front.play(1, video, 100, 120, base)
+        front.event(1, base + 90 * FRAME_NS, base + 112 * FRAME_NS, ended=True)
+        front.play(1, video, 120, 500, base)
+        front.wait_closed(1)
+        front.list()
+        told = front.state["running_ns"]
+        front.wait(lambda: front.state["running_ns"] > told, "how it is after all of that")
+        path, = front.files()
+        assert video.frames_in(path) == list(range(50, 137)) and front.state["lost_units"] == 0
+
+
 def test_always_is_cut_at_key_frames_and_loses_nothing(tmp_path, video):
     base = past(40)
     with Front(tmp_path / "clips") as front:
