@@ -109,12 +109,19 @@ class HomeAssistant:
                         explain=lambda: f"{entity} is {self.state(entity)}\n{self.log()}")
 
     def picture(self, camera):
-        """The JPEG that its pages show."""
+        """The JPEG that its pages show, asked for again where a busy machine has none in time."""
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}/api/camera_proxy/{camera}",
                                          headers={"Authorization": f"Bearer {self.token}"})
-        with urllib.request.urlopen(request, timeout=daemon.PATIENCE_S) as answer:
-            assert answer.headers["Content-Type"] == "image/jpeg"
-            return answer.read()
+
+        def look():
+            try:
+                with urllib.request.urlopen(request, timeout=daemon.PATIENCE_S) as answer:
+                    assert answer.headers["Content-Type"] == "image/jpeg"
+                    return answer.read()
+            except urllib.error.HTTPError:
+                return None
+
+        return daemon.wait_for(look, explain=self.log)
 
     def stream(self, camera):
         """The address of the HLS that its pages play."""

@@ -133,4 +133,5 @@ def test_the_library_of_home_assistant_finds_it_from_another_machine(network, th
     assert network.client(PYTHON, "-c", LOOK).split() == [url]
     network.pull_out()
     network.plug_in("10.96.0.1", "10.96.0.2")
-    assert network.client(PYTHON, "-c", LOOK).split() == [url.replace(OWN, "10.96.0.1")]
+    # Once edged has joined the group there.
+    daemon.wait_for(lambda: network.client(PYTHON, "-c", LOOK).split() == [url.replace(OWN, "10.96.0.1")])
