@@ -342,13 +342,21 @@ def test_a_recorder_that_stalls_while_something_moves_goes_on_and_counts_what_it
     camera["views"][1].update(keyframe_s=0.1, bitrate_kbps=20000)
     server = live(edged([camera], settings=settings(tmp_path)))
     server.wait_mount("/front/plain", lambda mount: mount["encoded"] >= 30)
-    lengths, numbers = record_through_a_stall(server, tmp_path, lambda: pause(recorder_of(server), 8), size)
+    came = []
+
+    def stall():
+        before = server.mount("/front/plain")["encoded"]
+        pause(recorder_of(server), 8)
+        came.append(server.mount("/front/plain")["encoded"] - before)
+
+    lengths, numbers = record_through_a_stall(server, tmp_path, stall, size)
     gap = lengths.index(max(lengths))
     assert len(lengths) - gap > 60
     missing, _ = pattern.holes([(number, 0) for number in numbers])
     lost = server.status()["recorder"]["lost_units"]
     elsewhere = server.dropped_until_now() - lost  # which counts what the ring had no room for as well
-    assert lost > 0 and lost <= missing <= lost + elsewhere * pattern.FPS
+    assert lost > 0 or came[0] < 5 * pattern.FPS, "a busy machine makes so few that there is room for them"
+    assert lost <= missing <= lost + elsewhere * pattern.FPS
 
 
 def test_all_that_is_to_be_recorded_is_said_again_each_second(edged, tmp_path):
