@@ -66,6 +66,7 @@ class Recorder:
         threading.Thread(target=self._serve, daemon=True).start()
 
     def close(self):
+        self.listening.shutdown(socket.SHUT_RDWR)  # else its thread would accept for whoever has the descriptor next
         self.listening.close()
         self.running.set()
 
