@@ -84,18 +84,18 @@ class Recorder:
             with connection:
                 self.connection = connection
                 over = threading.Event()
-                threading.Thread(target=self._report, args=(over,), daemon=True).start()
+                threading.Thread(target=self._report, args=(connection, over), daemon=True).start()
                 try:
                     self._talk()
                 except OSError:
                     over.set()  # edged has hung up
 
-    def _report(self, over):
+    def _report(self, connection, over):
         """The state each second, without which edged hangs up after 10 s."""
         while not over.wait(1):
             if self.running.is_set():
                 try:
-                    self._send("RECORD_STATE", STRUCTS["state_report"](state=READY))
+                    self._send("RECORD_STATE", STRUCTS["state_report"](state=READY), to=connection)
                 except OSError:
                     return
 
@@ -108,10 +108,10 @@ class Recorder:
             told += piece
         return told
 
-    def _send(self, name, *pieces):
+    def _send(self, name, *pieces, to=None):
         payload = b"".join(map(bytes, pieces))
         with self.sending:
-            self.connection.sendall(bytes(Header(TYPE[name], 0, len(payload))) + payload)
+            (to or self.connection).sendall(bytes(Header(TYPE[name], 0, len(payload))) + payload)
 
     def _talk(self):
         while True:
