@@ -105,8 +105,8 @@ def test_stop_with_a_viewer_ends_in_success(service):
     assert service.bed.property("Result") == "success"
     assert service.bed.property("ExecMainStatus") == "0"
     assert service.messages(MESSAGE_STOPPING)
-    # Nothing of it stays behind.
-    assert service.bed.run("pgrep -u edged")[0] == 1
+    # Nothing of it stays behind, once systemd has heard of the ends of the camera's process.
+    beds.wait_until("their end", lambda: service.bed.run("pgrep -u edged")[0] == 1)
     assert service.bed.run("test -e /run/edged")[0] == 1
 
 
