@@ -108,8 +108,7 @@ static bool is_first_group_missed(const struct footage *footage, const GList *ne
 
     while (link != next && captured_ns(link) <= missed_ns)
         link = link->next;
-    return !footage->file && link != next &&
-           captured_ns(link) < wanted_until_ns(&footage->wanted);
+    return !footage->file && link != next && captured_ns(link) < wanted_until_ns(&footage->wanted);
 }
 
 static void forget_old_units(struct footage *footage)
