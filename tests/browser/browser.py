@@ -4,10 +4,12 @@ It is Debian's Chromium, or Firefox with EDGED_BROWSER=firefox."""
 
 import base64
 import contextlib
+import json
 import os
 import pathlib
 import subprocess
 import sys
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "e2e"), str(HERE.parent)]
@@ -50,6 +52,33 @@ window.follow = path => {
     seen.push([readNumber(image, width), nowUs, capturedUs]);
   };
 };
+"""
+# Has requests go wrong, of which "GET v1/status" matches an expression: the next one of these fails, is answered by a
+# status, or its answer is kept back until letGo().
+MEDDLE = """
+const real = window.fetch, rules = [];
+window.fetch = (path, options, ...rest) => {
+  const reply = () => real(path, options, ...rest), asked = `${options?.method ?? "GET"} ${path}`;
+  const found = rules.findIndex(([part]) => new RegExp(part).test(asked));
+  return found < 0 ? reply() : rules.splice(found, 1)[0][1](reply);
+};
+window.failNext = part => rules.push([part, () => Promise.reject(new TypeError("gone"))]);
+window.answerNext = (part, status) => rules.push([part, async () => new Response("{}", {status, statusText: `status ${status}`})]);
+window.keepNext = part => rules.push([part, async reply => {
+  const came = await reply();
+  await new Promise(resolve => { window.letGo = resolve; });
+  return came;
+}]);
+"""
+# A clip or a region that is removed goes for good after 10 s: with this once expire() is called.
+HOLD_UNDO = """
+const later = window.setTimeout;
+window.setTimeout = (does, ms, ...rest) => ms === 10000 ? (window.expire = does, 0) : later(does, ms, ...rest);
+"""
+# All that stood in the gap's place since then, in `gaps`: some of it stands there for a second and a half.
+NOTE_GAPS = """
+window.gaps = [];
+new MutationObserver(() => gaps.push(document.getElementById("gap").textContent)).observe(document.getElementById("gap"), {childList: true});
 """
 
 
@@ -100,6 +129,53 @@ def run(driver, script, *arguments):
     if "fault" in said:
         raise AssertionError(said["fault"])
     return said.get("value")
+
+
+def patiently(act):
+    """Does it again where the page has drawn an element anew after it was found, or has not drawn it yet."""
+    from selenium.common import exceptions
+
+    end_s = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return act()
+        except (exceptions.StaleElementReferenceException, exceptions.NoSuchElementException,
+                exceptions.ElementClickInterceptedException, exceptions.ElementNotInteractableException):
+            if time.monotonic() > end_s:
+                raise
+            time.sleep(0.05)
+
+
+def still_box(driver, selector):
+    """Left, top, width and height of an element that is seen, once they stay as they are."""
+    return wait(driver, f"""(async () => {{
+        const box = () => {{ const {{left, top, width, height}} = document.querySelector({json.dumps(selector)})?.getBoundingClientRect() ?? {{}};
+            return [left, top, width, height]; }};
+        const before = box();
+        await new Promise(resolve => setTimeout(resolve, 300));
+        return before[2] && String(before) === String(box()) && before; }})()""", explain=f"{selector} to stand still")
+
+
+def double_click(driver, selector):
+    """Two clicks that the browser takes for one, however far apart a busy machine brings them."""
+    if NAME == "firefox":
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        ActionChains(driver).double_click(driver.find_element("css selector", selector)).perform()
+        return
+    left, top, width, height = still_box(driver, selector)
+    for count in (1, 2):
+        for kind in ("mousePressed", "mouseReleased"):
+            driver.execute_cdp_cmd("Input.dispatchMouseEvent", {
+                "type": kind, "x": left + width / 2, "y": top + height / 2, "button": "left", "clickCount": count})
+
+
+@contextlib.contextmanager
+def loads_with(driver, script):
+    """Pages that are loaded meanwhile run this script before their own."""
+    identifier = driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})["identifier"]
+    yield
+    driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", {"identifier": identifier})
 
 
 def wait(driver, condition, timeout_s=PATIENCE_S, explain=""):

@@ -24,10 +24,9 @@ document.hasFocus = () => false;
 
 
 def open_page(driver, server, script):
-    identifier = driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})["identifier"]
-    driver.get("about:blank")
-    driver.get(f"{server.status()['http']}/#front/plain")
-    driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", {"identifier": identifier})
+    with browser.loads_with(driver, script):
+        driver.get("about:blank")
+        driver.get(f"{server.status()['http']}/#front/plain")
     browser.run(driver, browser.READER)
     browser.wait(driver, "edged.state.pictures.get('front/plain')?.drawnMs", explain="a picture")
 
