@@ -167,7 +167,7 @@ class Recorder:
 
     def _record_find(self, payload):
         question = self._note("find", payload)
-        found = [self.clips[question.id]] if question.id in self.clips else []
+        found = [clip for clip in [self.clips.get(question.id)] if clip]
         self._send("RECORD_CLIPS", STRUCTS["clips"](question.request, len(found), 0), *found)
 
     def _record_read(self, payload):
@@ -189,7 +189,9 @@ class Recorder:
 
     def _record_change(self, payload):
         question = self._note("change", payload)
-        clip = self.clips[question.id]
+        clip = self.clips.get(question.id)
+        if not clip:
+            return self._send("RECORD_DONE", STRUCTS["done"](question.request, -errno.ENOENT))
         if question.action == DELETE and clip.is_open:
             return self._send("RECORD_DONE", STRUCTS["done"](question.request, -errno.EBUSY))
         if question.action == DELETE:
