@@ -26,8 +26,7 @@ def recorder(tmp_path):
     """70 clips, a minute apart."""
     recorder = Recorder(tmp_path / "recorder")
     for number in range(1, 71):
-        recorder.add(number, b"no film", camera=b"front", view=b"plain", start_wall_ns=BEGIN_NS + 60 * number * S,
-                     end_wall_ns=BEGIN_NS + (60 * number + 10) * S)
+        add_clip(recorder, number)
     yield recorder
     recorder.close()
 
@@ -57,6 +56,11 @@ def page(server, driver):
     return driver
 
 
+def add_clip(recorder, number, **facts):
+    recorder.add(number, b"no film", camera=b"front", view=b"plain", start_wall_ns=BEGIN_NS + 60 * number * S,
+                 end_wall_ns=BEGIN_NS + (60 * number + 10) * S, **facts)
+
+
 def end_clip(recorder, number):
     """As the recorder tells of it."""
     clip = STRUCTS["clip"].from_buffer_copy(recorder.clips.get(number) or recorder.clips[70])
@@ -71,29 +75,32 @@ def test_a_clip_that_somebody_else_deletes_goes_from_the_list(page, recorder):
 
 
 def test_undo_stands_in_the_place_of_a_clip_also_in_a_list_that_was_filtered(page, recorder):
+    browser.run(page, browser.HOLD_UNDO)
     browser.run(page, DELETE, 69)
     browser.run(page, "const [camera] = document.querySelectorAll('.head select'); camera.value = 'front'; camera.dispatchEvent(new Event('change'))")
     browser.wait(page, f"{CARDS}.includes(69) && {CARDS}[0] === 70", explain="the filtered list")
     assert browser.run(page, "return document.querySelector(`.card[data-id='69']`).textContent") == "Deleted.Undo"
+    assert 69 in recorder.clips
+    browser.run(page, "expire()")
     browser.wait(page, f"!{CARDS}.includes(69)", explain="the clip to go")
     assert 69 not in recorder.clips
 
 
 def test_a_clip_is_deleted_at_once_when_its_user_logs_out(page, recorder):
-    browser.run(page, DELETE, 70)
+    browser.run(page, browser.HOLD_UNDO + DELETE, 70)
     assert 70 in recorder.clips
     browser.run(page, "document.getElementById('logout').click()")
-    browser.wait(page, "document.getElementById('logout')?.hidden", explain="the page without the login")
-    assert 70 not in recorder.clips
+    daemon.wait_for(lambda: 70 not in recorder.clips, browser.PATIENCE_S)
+    daemon.wait_for(lambda: page.execute_script("return document.getElementById('logout')?.hidden"), browser.PATIENCE_S)
 
 
 def test_no_undo_is_offered_on_the_way_back_to_a_page_that_was_left(page, recorder):
-    browser.run(page, DELETE, 70)
+    browser.run(page, browser.HOLD_UNDO + DELETE, 70)
     browser.run(page, "addEventListener('pageshow', ({persisted}) => { window.isOld = persisted; })")
     page.get(page.current_url.split("#")[0] + "v1/session")
     daemon.wait_for(lambda: 70 not in recorder.clips, browser.PATIENCE_S)
     page.back()
-    assert browser.wait(page, "window.isOld", 10, "the page as it was left")
+    assert browser.wait(page, "window.isOld", explain="the page as it was left")
     browser.wait(page, f"{CARDS}[0] === 69 && !document.querySelector('.gone')", explain="the clips that are left")
 
 
@@ -112,8 +119,8 @@ def test_clips_that_could_not_be_had_are_asked_for_again(page, recorder):
     end_clip(recorder, 70)
     browser.wait(page, "document.querySelector('#clips > .fault').textContent", explain="the fault")
     recorder.is_open = True
-    browser.wait(page, f"{CARDS}.slice(0, 3).join() === '70,69,67' && !document.querySelector('#clips > .fault').textContent", 20,
-                 "the list without the clip that is gone")
+    browser.wait(page, f"{CARDS}.slice(0, 3).join() === '70,69,67' && !document.querySelector('#clips > .fault').textContent",
+                 explain="the list without the clip that is gone")
 
 
 def test_clips_are_asked_for_again_that_alone_could_not_be_had(page, recorder):
@@ -165,7 +172,7 @@ def test_many_clips_that_have_ended_are_asked_for_once(server, recorder, driver)
 
     daemon.wait_for(asked, browser.PATIENCE_S)
     time.sleep(2)
-    assert asked() <= 5
+    assert asked() <= 10
 
 
 @pytest.mark.parametrize("fails", ["", "v1/session", "v1/status"])
@@ -197,13 +204,13 @@ def test_on_a_phone_the_head_the_player_and_a_cards_buttons_stand_in_one_row_eac
     page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True})
     page.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 2})
     try:
-        browser.run(page, "await new Promise(resolve => setTimeout(resolve, 300))")
+        browser.wait(page, "innerWidth === 390 && matchMedia('(max-width: 60rem)').matches", explain="a phone")
         assert browser.run(page, rows, ".card[data-id='70'] .row > *") == [3, 1]
         browser.run(page, f"location.hash = '#front/plain@' + new Date({BEGIN_NS // 1000000 + 4201000}).toISOString()")
         browser.wait(page, "document.getElementById('player').checkVisibility()", explain="the player")
-        browser.run(page, "document.getElementById('logout').hidden = false")   # as with users
         assert browser.run(page, rows, "#player > *") == [6, 1]
-        assert browser.run(page, rows, "nav a, #who button") == [6, 1]
+        as_with_users = "document.getElementById('logout').hidden = false;"
+        assert browser.run(page, as_with_users + rows, "nav a, #who button") == [6, 1]
     finally:
         page.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
         page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
@@ -213,7 +220,8 @@ def test_a_clip_that_was_deleted_is_not_called_one_that_the_browser_cannot_play(
     del recorder.clips[70], recorder.files[70]
     browser.run(page, "document.querySelector(`.card[data-id='70'] .play`).click()")
     browser.wait(page, "document.getElementById('gap').textContent.startsWith('Nothing is recorded')", explain="there is none")
-    recorder.add(70, b"no film", camera=b"front", view=b"plain", start_wall_ns=BEGIN_NS + 4200 * S, end_wall_ns=BEGIN_NS + 4210 * S)
+    add_clip(recorder, 70)
+    browser.run(page, browser.MEDDLE + "answerNext('v1/clips.*camera', 502)")   # as another server does that finds no edged
     browser.run(page, f"location.hash = '#front/plain@' + new Date({BEGIN_NS // 1000000 + 4201000}).toISOString()")
     browser.wait(page, "/cannot play/.test(document.getElementById('gap').textContent)", explain="a film that is none")
     recorder.files[70] = (b"", b"")
@@ -230,11 +238,9 @@ def test_a_large_picture_goes_on_when_another_camera_goes(server, driver):
     server.write_config(server.cameras[:1])
     server.hang_up()
     browser.wait(driver, "edged.state.status.cameras.length === 1", explain="one camera")
-    ages_ms = []
-    for _ in range(7):  # as long as it takes to call a link too slow
-        time.sleep(1)
-        ages_ms.append(browser.run(driver, "return performance.now() - edged.state.pictures.get('front/plain').drawnMs"))
-    assert sum(age_ms > 1500 for age_ms in ages_ms) <= 2, f"twice as a busy machine may: {ages_ms}"
+    # As long as it takes to call a link too slow.
+    browser.wait(driver, f"edged.state.pictures.get('front/plain').drawnMs > {browser.run(driver, 'return performance.now()')} + 7000",
+                 explain="pictures that go on")
     assert "too slow" not in driver.find_element("id", "way").text
 
 
@@ -249,4 +255,4 @@ def test_the_timeline_waits_for_an_answer_that_takes_long(server, recorder, driv
         const [r, g, b] = pen.getImageData(0, 0, 1, 1).data;
         for (let i = 0; i < data.length; i += 4) { if (data[i] === r && data[i + 1] === g && data[i + 2] === b) { return true; } }
         return false; })()"""
-    browser.wait(driver, blue, 30, explain="footage")
+    browser.wait(driver, blue, explain="footage")

@@ -102,14 +102,14 @@ async function explain() {
   }
 }
 
-// Says what is wrong, and tries again where that may pass: edged or its recorder is gone for a while, or nobody is
-// logged in any more.
+// Says what is wrong, and tries again where that may pass: edged or its recorder is gone for a while, also behind
+// another server, or nobody is logged in any more.
 function fail(fault, mine, ms, plays) {
   if (mine !== turn || ["AbortError", "NotSupportedError"].includes(fault.name)) {
     return;   // the video itself has failed, which explain() tells
   }
   tell(fault.message, true);
-  if (fault.isGone || [401, 503].includes(fault.status)) {
+  if (fault.isGone || fault.status === 401 || fault.status > 500) {
     rest = setTimeout(() => playFrom(ms, plays), RETRY_MS);
   }
 }
