@@ -14,7 +14,7 @@ import daemon
 import disk_log
 import test_recorder_cuts as cuts
 from recorder_front import FPS, Video
-from fake_recorder import Recorder
+from fake_recorder import STRUCTS, Recorder
 from ports import free_port
 from test_in_browser import open_page
 
@@ -85,6 +85,24 @@ def test_a_clip_is_played_over_the_live_picture_and_kept(server, recorder):
         driver.find_element("css selector", "#back").click()
         browser.wait(driver, "!document.querySelector('#film video') && location.hash === '#front/plain' && "
                              "document.getElementById('place').textContent === 'front/plain · live'", explain="it is live again")
+
+
+def test_a_clip_that_could_not_be_read_for_a_moment_is_not_called_one_that_the_browser_cannot_play(server, recorder):
+    answer = recorder._record_read
+
+    def refuse_film_once(payload):
+        question = STRUCTS["read"].from_buffer_copy(payload)
+        if question.part:
+            return answer(payload)
+        recorder._record_read = answer
+        recorder._send("RECORD_BYTES", STRUCTS["bytes"](question.request, -errno.EIO))
+
+    recorder._record_read = refuse_film_once
+    with browser.opened() as driver:
+        open_recorded(driver, server)
+        browser.run(driver, f"{card(3)}.querySelector('.play').click()")
+        browser.wait(driver, "document.querySelector('#film video')?.currentTime > 0.5 && !document.getElementById('gap').textContent",
+                     explain="it plays")
 
 
 def test_a_deleted_clip_comes_back_with_undo_and_goes_without(server, recorder):

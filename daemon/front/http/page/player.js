@@ -18,6 +18,7 @@ let video = null;          // an element, or null while the picture is live
 let wantedS = 0;           // where in its clip it goes to
 let isPlaying = false;     // as it was before a fault paused it
 let clip = null;           // the one in it
+let reloaded = 0;          // id of a clip that was loaded once more after it did not load
 let seen = [];             // clips that were looked for, to find them again at once
 let turn = 0;              // an answer to what was asked in an earlier turn is dropped
 let rest = 0;              // a timer
@@ -66,7 +67,7 @@ function open() {
   document.body.classList.add("playing");
   video = make("video", {playsinline: true, preload: "auto", "aria-label": `Recording of ${camera()}`,
     ontimeupdate: showTime, onended: () => goOn(), onplay: showState, onpause: showState,
-    onseeked: () => { $("still").hidden = true; showTime(); },
+    onseeked: () => { $("still").hidden = true; reloaded = 0; showTime(); },
     onloadedmetadata: goTo, onerror: explain});
   video.muted = true;
   $("film").replaceChildren(video);
@@ -81,11 +82,11 @@ function goTo() {
 
 // Why a clip does not play: it may have been deleted since it was looked for.
 async function explain() {
-  const mine = turn, failed = clip, atMs = shownMs(), plays = isPlaying;
+  const mine = turn, failed = clip, plays = isPlaying;
   if (!failed) {
     return;
   }
-  const {error} = video;
+  const {error, duration} = video, atMs = Number.isNaN(duration) ? startMs(failed) + 1000 * wantedS : shownMs();
   seen = seen.filter(each => each.id !== failed.id);
   const fault = await getClip(failed.id).then(() => null, wrong => wrong);
   if (mine !== turn) {
@@ -95,8 +96,9 @@ async function explain() {
     tell("This clip has been deleted.", true);
   } else if (fault) {
     fail(fault, mine, atMs, plays);
-  } else if (error.code === MediaError.MEDIA_ERR_NETWORK) {
-    playFrom(atMs, plays);   // edged was gone, and is back
+  } else if (error.code === MediaError.MEDIA_ERR_NETWORK || reloaded !== failed.id) {
+    reloaded = failed.id;   // browsers say the same of a clip that they cannot play and of one that did not come
+    playFrom(atMs, plays);  // edged or its recorder was gone, and is back
   } else {
     tell("This browser cannot play this clip; save it, and open it in a player.", true);
   }
