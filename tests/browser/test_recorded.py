@@ -139,6 +139,22 @@ def test_clips_are_asked_for_again_that_alone_could_not_be_had(page, recorder):
                  explain="the list without the clip that is gone")
 
 
+def test_a_complaint_about_the_timeline_ends_with_its_cause(server, recorder, driver):
+    open_page(driver, server, "#front/plain")
+    browser.wait(driver, "edged.state.pictures.get('front/plain')?.drawnMs", explain="a picture")
+    for status in (401, 500):
+        browser.run(driver, browser.MEDDLE + "answerNext('v1/timeline', given[0])", status)
+        browser.run(driver, "document.getElementById('fault').textContent = ''")
+        end_clip(recorder, 70)
+        if status == 500:
+            browser.wait(driver, "document.getElementById('fault').textContent === 'status 500'", explain="the complaint")
+            end_clip(recorder, 70)
+            browser.wait(driver, "!document.getElementById('fault').textContent", explain="no complaint")
+        else:
+            browser.run(driver, "await new Promise(resolve => setTimeout(resolve, 2000))")
+            assert not browser.run(driver, "return document.getElementById('fault').textContent")
+
+
 @pytest.mark.skipif(browser.NAME != "chromium", reason="Chromium alone takes a time zone")
 def test_days_are_those_of_the_clock_in_summer_and_in_winter(server, recorder, driver):
     for number, begin in ((1, "2026-01-10T23:30"), (2, "2026-07-10T22:30"), (3, "2026-07-12T22:30")):

@@ -1,7 +1,7 @@
 // edged's page: who is logged in, which of its three places is shown, and what the server tells, handed on to these.
 
 import {get, post} from "./api.js";
-import {$, complain, make, say} from "./dom.js";
+import {$, complain, complaining, make, say} from "./dom.js";
 import {endEvents, isRecording, noteEvent, renewClips, showEvents} from "./events.js";
 import {isSame} from "./changes.js";
 import {goInstead, readLink} from "./link.js";
@@ -174,13 +174,8 @@ function takeMotion(event) {
   }, 100);
 }
 
-// After an answer that did not come: whoever is logged in no more is asked to log in.
-async function loggedOut(fault) {
-  if (fault.status !== 401) {
-    throw fault;
-  }
-  await start();
-}
+// The pictures tell of a lost connection, and whoever is logged in no more is asked to log in.
+const askStatus = complaining(() => get("v1/status"), fault => !fault.isGone && fault.status !== 401);
 
 // Once a second: numbers, charts, and now and then the status of all views: with a video comes that of its own.
 async function tick() {
@@ -191,7 +186,8 @@ async function tick() {
   const nowMs = performance.now();
   if (state.status && !state.isAsking && (nowMs - state.askedMs > 5000 || nowMs - state.toldMs > 3000)) {
     Object.assign(state, {isAsking: true, askedMs: nowMs});
-    await get("v1/status").then(takeStatus, loggedOut).finally(() => { state.isAsking = false; });
+    await askStatus().then(takeStatus, fault => fault.status === 401 && begin())
+      .finally(() => { state.isAsking = false; });
   }
   const mount = mountStatus(state.chosen);
   if (mount) {
@@ -296,8 +292,7 @@ function listen() {
   const hear = () => { live.hearsHidden = isNotifying(); };
   beginNotify(hear);
   hear();
-  // The pictures tell of a lost connection.
-  setInterval(() => tick().catch(fault => fault.isGone || complain(fault.message)), 1000);
+  setInterval(() => tick().catch(fault => complain(fault.message)), 1000);
   setInterval(showAges, 250);
   begin();
 }

@@ -37,3 +37,25 @@ export function complain(sentence) {
     $("fault").textContent = sentence;
   }
 }
+
+// Makes of `ask`, which is called again and again, one that says what is wrong until it succeeds. `tells`: whether it
+// does so of a fault.
+export function complaining(ask, tells) {
+  let missed = "";
+  return async (...how) => {
+    try {
+      const came = await ask(...how);
+      if (missed && $("fault").textContent === missed) {
+        complain("");
+      }
+      missed = "";
+      return came;
+    } catch (fault) {
+      if (tells(fault)) {
+        missed = fault.message;
+        complain(missed);
+      }
+      throw fault;
+    }
+  };
+}

@@ -4,7 +4,7 @@
 // shows the moment under the pointer, and letting go plays from there on. The newest moment is Live.
 
 import {get} from "./api.js";
-import {$, complain} from "./dom.js";
+import {$, complaining} from "./dom.js";
 import {go} from "./link.js";
 import {goAgain, scrub, seek, shownMs} from "./player.js";
 import {camera, cameras, recordedPath, state} from "./state.js";
@@ -43,25 +43,25 @@ const lanePx = count => Math.max(7, Math.min(18, Math.floor(LANES_PX / Math.max(
 // The server's answers
 // ---------------------------------------------------------------------
 
-// Asks for the span that is shown and half of it on each side.
+// Without a recorder nothing is recorded, and others tell of a lost connection and of a login that has ended.
+const ask = complaining(get, fault => !fault.isGone && ![401, 503].includes(fault.status));
+
+// Asks for the span that is shown and half of it on each side; while none is shown, once it is.
 async function load() {
   const fromMs = view.fromMs - view.spanMs / 2, steps = Math.min(STEPS, Math.max(100, 2 * width()));
   const mine = ++asking, toMs = fromMs + 2 * view.spanMs;
   view.asked = {fromMs, toMs};
   const iso = ms => encodeURIComponent(new Date(Math.round(ms)).toISOString());
   try {
-    const told = await get(`v1/timeline?from=${iso(fromMs)}&to=${iso(toMs)}&steps=${Math.round(steps)}`);
+    const told = await ask(`v1/timeline?from=${iso(fromMs)}&to=${iso(toMs)}&steps=${Math.round(steps)}`);
     if (mine === asking) {
       loaded = {...told, fromMs, toMs, atMs: Date.now()};
       paint();
     }
-  } catch (fault) {
+  } catch {
     if (mine === asking) {
       loaded = {lanes: [], fromMs, toMs, atMs: Date.now(), isFault: true};
       paint();
-    }
-    if (fault.status !== 503 && !fault.isGone) {   // without a recorder nothing is recorded
-      complain(fault.message);
     }
   } finally {
     if (mine === asking) {
