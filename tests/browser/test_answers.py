@@ -62,16 +62,40 @@ def test_the_name_of_a_saved_picture_has_its_time(server, driver):
     assert browser.run(driver, r"return /^front-plain-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.jpg$/.test(given[0])", name), name
 
 
-def test_escape_does_not_leave_a_page_without_a_login(driver, tmp_path):
+@pytest.fixture
+def logged_out(driver, tmp_path):
+    """The page of an edged with users, which asks for a login."""
     write_users(tmp_path / "rtsp.users", otto="operator")
     server = daemon.Daemon(tmp_path, [daemon.camera()], STATE_DIRECTORY=tmp_path,
                            settings={"http": {"port": free_port()}, "rtsp": {"users": str(tmp_path / "rtsp.users")}})
     try:
         server.start()
         driver.get(server.status()["http"])
+        browser.run(driver, browser.READER)
         browser.wait(driver, "document.getElementById('login').open", explain="the login")
-        driver.find_element(By.CSS_SELECTOR, "#login input").send_keys("otto", Keys.ESCAPE)
-        assert browser.run(driver, "await new Promise(resolve => setTimeout(resolve, 300)); return document.getElementById('login').open")
+        yield driver
     finally:
         driver.get("about:blank")
         server.kill()
+
+
+def test_escape_does_not_leave_a_page_without_a_login(logged_out):
+    logged_out.find_element(By.CSS_SELECTOR, "#login input").send_keys("otto", Keys.ESCAPE)
+    assert browser.run(logged_out, "await new Promise(resolve => setTimeout(resolve, 300)); return document.getElementById('login').open")
+
+
+def post(driver, path, body="{}"):
+    browser.run(driver, """const reply = await fetch(given[0], {method: "POST", headers: {"Content-Type": "application/json"}, body: given[1]});
+        if (!reply.ok) { throw new Error(reply.statusText); }""", path, body)
+
+
+def test_a_login_on_another_page_ends_the_question_for_it_and_what_it_said(logged_out):
+    browser.run(logged_out, """const form = document.querySelector("#login form"); form.user.value = "otto"; form.password.value = "wrong";
+        form.requestSubmit()""")
+    browser.wait(logged_out, "document.getElementById('login-fault').textContent", explain="a refusal")
+    post(logged_out, "v1/login", '{"user": "otto", "password": "pass"}')
+    browser.run(logged_out, "document.dispatchEvent(new Event('visibilitychange'))")   # as who comes back from that page
+    browser.wait(logged_out, "!document.getElementById('login').open && edged.state.session.role", explain="no question")
+    post(logged_out, "v1/logout")
+    browser.wait(logged_out, "document.getElementById('login').open", explain="the login")
+    assert browser.run(logged_out, "return document.getElementById('login-fault').textContent") == ""

@@ -232,6 +232,7 @@ async function start() {
 }
 
 function showUser() {
+  $("login").close();   // somebody may have logged in on another page
   const {user, role, can_change: may, way} = state.session;
   $("user").textContent = user ? `${user}, ${role}` : may ? "may change settings" : "may watch";
   $("user").title = may ? "" : user ? "To change something, log in as an operator."

@@ -27,6 +27,7 @@ export function logIn(done) {
     }
   };
   if (!dialog.open) {
+    $("login-fault").textContent = "";
     dialog.showModal();
   }
 }
