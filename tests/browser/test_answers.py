@@ -62,6 +62,16 @@ def test_the_name_of_a_saved_picture_has_its_time(server, driver):
     assert browser.run(driver, r"return /^front-plain-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.jpg$/.test(given[0])", name), name
 
 
+def test_the_hint_beside_the_picture_says_whether_a_region_is_drawn(server, driver):
+    open_page(driver, server)
+    browser.run(driver, "location.hash = '#front/plain'")
+    browser.wait(driver, "document.getElementById('events').textContent.includes('No region is drawn')", explain="no region")
+    front, = server.cameras
+    server.reload([{**front, "regions": [{"name": "door", "polygon": [[0.1, 0.1], [0.2, 0.1], [0.2, 0.2]], "start": 100.0}]}])
+    browser.wait(driver, "document.getElementById('events').textContent.includes('Nothing has moved')", explain="a region")
+    server.reload([front])
+
+
 @pytest.fixture
 def logged_out(driver, tmp_path):
     """The page of an edged with users, which asks for a login."""

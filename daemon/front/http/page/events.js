@@ -72,12 +72,13 @@ function item({camera, region, startedMs, endedMs, peak}, isOne) {
 export function showEvents(place, {events, status}) {
   const isOne = !state.isWall, name = chosenCamera();
   const shown = events.filter(event => !isOne || event.camera === name).slice(0, SHOWN);
-  const text = JSON.stringify([isOne, name, shown, clips.map(clip => [clip.id, clip.picture, clip.open])]);
+  const hasRegions = status?.cameras.some(each => (!isOne || each.name === name) && each.regions?.length);
+  const text = JSON.stringify([isOne, name, shown, clips.map(clip => [clip.id, clip.picture, clip.open]), hasRegions,
+    state.session.can_change]);
   if (text === drawn) {
     return;
   }
   drawn = text;
-  const hasRegions = status?.cameras.some(each => (!isOne || each.name === name) && each.regions?.length);
   const focused = place.querySelector("a:focus")?.getAttribute("href");
   const hint = state.session.can_change ? "; draw it in Settings, Regions" : "";
   place.replaceChildren(make("h2", {}, "Events"), shown.length
