@@ -139,6 +139,19 @@ def test_clips_are_asked_for_again_that_alone_could_not_be_had(page, recorder):
                  explain="the list without the clip that is gone")
 
 
+def test_the_clips_of_events_that_come_late_hide_no_newer_one(server, recorder, driver):
+    open_page(driver, server, "#front/plain")
+    daemon.wait_for(lambda: recorder.asked, browser.PATIENCE_S)
+    browser.run(driver, browser.MEDDLE + "keepNext('v1/clips.limit=200')")
+    end_clip(recorder, 70)
+    browser.wait(driver, "window.letGo", explain="a question")
+    add_clip(recorder, 71, is_open=1, is_triggered=1)
+    end_clip(recorder, 70)
+    browser.wait(driver, "document.getElementById('record').textContent === 'Stop recording'", explain="the clip that is recorded")
+    browser.run(driver, "letGo(); await new Promise(resolve => setTimeout(resolve, 1000))")
+    assert browser.run(driver, "return document.getElementById('record').textContent") == "Stop recording"
+
+
 def test_a_complaint_about_the_timeline_ends_with_its_cause(server, recorder, driver):
     open_page(driver, server, "#front/plain")
     browser.wait(driver, "edged.state.pictures.get('front/plain')?.drawnMs", explain="a picture")

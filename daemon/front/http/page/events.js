@@ -11,6 +11,7 @@ const CLIPS = 200;       // among which those of the list are looked for
 const BEFORE_MS = 2000;  // a clip is played from so long before its event
 
 let clips = [];
+let asked = 0;           // how often they were asked for: an answer to an earlier question is dropped
 let drawn = "";          // what the list shows, as text
 
 const clock = time => new Date(time).toLocaleTimeString();
@@ -47,7 +48,10 @@ export function endEvents(events, status) {
 
 // Asks for the clips that show the events.
 export async function renewClips() {
-  clips = await listClips({limit: CLIPS});
+  const mine = ++asked, found = await listClips({limit: CLIPS});
+  if (mine === asked) {
+    clips = found;
+  }
 }
 
 // Whether a clip of this camera that somebody asked for is open.
