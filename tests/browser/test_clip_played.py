@@ -140,23 +140,38 @@ def test_the_list_of_clips_has_no_end(server, recorder):
         assert numbers == sorted(numbers, reverse=True) and len(set(numbers)) == 192
 
 
-def test_record_now_begins_a_clip_and_ends_it(server, recorder, filmed):
-    def actions():
-        return [asked.action for asked in recorder.asked if type(asked).__name__ == "trigger"]
+@pytest.mark.parametrize("late", [0, 3])
+def test_record_now_begins_a_clip_and_ends_it(server, recorder, filmed, late):
+    """Also one that is there only after the events' clips were asked for so often."""
+    actions, questions = [], [0]
+    answer, trigger = recorder._record_list, recorder._record_trigger
 
+    def begin_and_end(payload):
+        actions.append(STRUCTS["trigger"].from_buffer_copy(payload).action)
+        questions[0] = 0
+        if actions[-1] == STOP:
+            recorder.clips[9].is_open = 0
+        trigger(payload)
+
+    def list_clips(payload):
+        questions[0] += STRUCTS["list"].from_buffer_copy(payload).count == 200
+        if actions == [START] and questions[0] > late and 9 not in recorder.clips:
+            now = time.time_ns()
+            recorder.add(9, *filmed, camera=b"front", view=b"plain", is_open=1, is_triggered=1, start_wall_ns=now, end_wall_ns=now + S)
+        answer(payload)
+
+    recorder._record_trigger, recorder._record_list = begin_and_end, list_clips
     with browser.opened() as driver:
         open_page(driver, server)
         browser.wait(driver, "document.getElementById('record').checkVisibility()", explain="the button")
-        now = time.time_ns()
-        recorder.add(9, *filmed, camera=b"front", view=b"plain", is_open=1, is_triggered=1, start_wall_ns=now, end_wall_ns=now + S)
         browser.run(driver, "document.getElementById('record').click()")
-        browser.wait(driver, "document.getElementById('record').textContent === 'Stop recording'", explain="it records")
-        assert actions() == [START]
-        assert browser.run(driver, "return document.getElementById('tools-said').textContent") == "Recording front."
-        recorder.clips[9].is_open = 0
+        browser.wait(driver, "document.getElementById('record').textContent === 'Stop recording' && "
+                             "document.getElementById('tools-said').textContent === 'Recording front.'", explain="it records")
+        assert actions == [START]
         browser.run(driver, "document.getElementById('record').click()")
-        browser.wait(driver, "document.getElementById('record').textContent === 'Record now'", explain="it has ended")
-        assert actions() == [START, STOP]
+        browser.wait(driver, "document.getElementById('record').textContent === 'Record now' && "
+                             "document.getElementById('tools-said').textContent === 'Recorded front.'", explain="it has ended")
+        assert actions == [START, STOP]
 
 
 def test_a_clip_that_grows_while_it_plays_is_played_on(server, recorder, filmed, tmp_path):

@@ -20,6 +20,8 @@ import {beginZoom, resetZoom} from "./zoom.js";
 export {state};
 
 const CLIPS_MS = 500;
+const AGAIN_MS = 1500;     // a clip that was asked for has begun by then, or is looked for again
+const BEGIN_MS = 15000;    // within so long
 const RETRY_MS = 5000;     // after the clips could not be had
 const WAYS = {webcodecs: "WebCodecs", mse: "Media Source Extensions", jpeg: "JPEG pictures"};
 
@@ -112,11 +114,16 @@ function route(isAgain = false) {
   }
 }
 
+let begun = null;   // {name, untilMs}: the camera whose clip was asked for last, until it is among the clips
+
 // Begins a clip of a camera, which lasts as long as the settings say; or ends it.
 async function record(name, isOn = true) {
   await post(`v1/cameras/${name}/record`, {record: isOn});
-  clipsChanged(1500);
+  begun = isOn ? {name, untilMs: performance.now() + BEGIN_MS} : null;
+  clipsChanged(AGAIN_MS);
 }
+
+const isAwaited = () => Boolean(begun) && performance.now() < begun.untilMs;
 
 function showRecord() {
   const isOn = isRecording(camera());
@@ -141,7 +148,11 @@ function clipsChanged(afterMs) {
     renewClips().then(() => {
       showEvents($("events"), state);
       showRecord();
-    }, () => hasRecorder() && !document.hidden && clipsChanged(RETRY_MS));
+      begun = isRecording(begun?.name) ? null : begun;
+      if (isAwaited()) {
+        clipsChanged(AGAIN_MS);
+      }
+    }, () => (hasRecorder() || isAwaited()) && !document.hidden && clipsChanged(RETRY_MS));
   }, dueMs - nowMs);
 }
 
