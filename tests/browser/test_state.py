@@ -53,6 +53,39 @@ def test_what_is_typed_stays_while_others_set(server, page):
     browser.wait(page, "edged.state.config.cameras.front.views.plain.bitrate_kbps === 1500", explain="the other bit rate")
 
 
+def value(page):
+    return browser.run(page, f"return document.querySelector('{BITRATE} input')?.value")
+
+
+@pytest.mark.parametrize("number, fails", enumerate(["v1/session", "v1/config$", "v1/status"]))
+def test_settings_that_could_not_be_had_are_asked_for_again(server, page, number, fails):
+    browser.run(page, browser.MEDDLE + "failNext(given[0])", fails)
+    edgectl_set(server, f"cameras.front.views.plain.bitrate_kbps={1600 + number}")
+    browser.wait(page, f"document.querySelector('{BITRATE} input')?.value === '{1600 + number}'", explain="the other bit rate")
+
+
+def test_settings_that_come_late_do_not_take_the_place_of_newer_ones(server, page):
+    browser.run(page, browser.MEDDLE + "keepNext('v1/config$')")
+    edgectl_set(server, "cameras.front.views.plain.bitrate_kbps=1700")
+    browser.wait(page, "window.letGo", explain="a question")
+    edgectl_set(server, "cameras.front.views.plain.bitrate_kbps=1800")
+    browser.wait(page, f"document.querySelector('{BITRATE} input').value === '1800'", explain="the newer bit rate")
+    browser.run(page, "letGo(); await new Promise(resolve => setTimeout(resolve, 1000))")
+    assert value(page) == "1800"
+
+
+def test_what_is_typed_while_settings_are_asked_for_stays(server, page):
+    show(page, "camera")
+    browser.run(page, browser.MEDDLE + "keepNext('v1/config$')")
+    edgectl_set(server, "cameras.front.views.plain.bitrate_kbps=1900")
+    browser.wait(page, "window.letGo", explain="a question")
+    typed = browser.run(page, """const field = document.querySelector('[data-key="cameras.front.width"] input'); field.focus(); field.value = 77;
+        letGo(); await new Promise(resolve => setTimeout(resolve, 1000));
+        return document.querySelector('[data-key="cameras.front.width"] input').value""")
+    browser.run(page, "document.activeElement.value = document.activeElement.defaultValue; document.activeElement.blur()")
+    assert typed == "77"
+
+
 def test_the_one_switch_of_motion_events_shows_what_others_set(server, page):
     show(page, "camera")
     assert browser.run(page, """return document.querySelectorAll('[data-key$=".armed"]').length""") == 0

@@ -23,6 +23,7 @@ const CLIPS_MS = 500;
 const AGAIN_MS = 1500;     // a clip that was asked for has begun by then, or is looked for again
 const BEGIN_MS = 15000;    // within so long
 const RETRY_MS = 5000;     // after the clips could not be had
+const RESTART_MS = 1000;   // after the session, the settings or the status could not be had
 const WAYS = {webcodecs: "WebCodecs", mse: "Media Source Extensions", jpeg: "JPEG pictures"};
 
 const EVENTS = {
@@ -36,7 +37,7 @@ const EVENTS = {
     showAges();
   },
   clip_ended: () => clipsChanged(0),
-  settings_changed: renewSoon,
+  settings_changed: () => renewSoon(),
   connected() {
     renewSoon();
     clipsChanged(0);
@@ -48,7 +49,7 @@ const live = new Live(told => {
     showWay(told);
   }
   if (told.fault?.status === 401) {
-    start();
+    begin();
   } else if (told.fault !== undefined) {
     complain(told.fault?.message ?? "");
   }
@@ -212,19 +213,26 @@ async function tick() {
   }
 }
 
+let starts = 0;   // how often start() was called: what an earlier one was told is dropped
+
 // Asks who is logged in, and for the settings and the status. The forms are built again if something is new.
 async function start() {
-  const session = await get("v1/session");
+  const mine = ++starts, session = await get("v1/session");
+  if (mine !== starts) {
+    return;
+  }
   if (!session.role) {
     state.session = session;
     logIn(begin);
     return;
   }
-  state.schema ??= await get("v1/config/schema").catch(() => null);
-  const count = changeCount();
-  const config = session.can_change ? await get("v1/config").catch(() => null) : null;
+  state.schema ??= await get("v1/config/schema");
+  const count = changeCount(), config = session.can_change ? await get("v1/config") : null;
   const status = await get("v1/status");
-  if (isChanging() || count !== changeCount()) {
+  if (mine !== starts) {
+    return;
+  }
+  if (isBusy() || count !== changeCount()) {
     renewSoon();   // these settings may be older than what was changed from here
     return;
   }
@@ -253,25 +261,24 @@ function showUser() {
   document.body.classList.toggle("operator", may);
 }
 
-// start(), once nobody is in the middle of a change.
-function renewSoon() {
-  clearTimeout(state.renewal);
-  state.renewal = setTimeout(() => {
-    const {activeElement: field} = document;
-    const isText = field?.closest("#tab") && field.matches("[type=text], [type=number]");
-    const isTyping = isText && field.value !== field.defaultValue;
-    if (isTyping || isChanging() || isDrawing() || document.querySelector("#panel :active, #shapes:active")) {
-      renewSoon();
-    } else {
-      start().catch(fault => fault.isGone || complain(fault.message));
-    }
-  }, 300);
+// Somebody is in the middle of a change.
+function isBusy() {
+  const {activeElement: field} = document;
+  const isText = field?.closest("#tab") && field.matches("[type=text], [type=number]");
+  const isTyping = isText && field.value !== field.defaultValue;
+  return isTyping || isChanging() || isDrawing() || document.querySelector("#panel :active, #shapes:active");
 }
 
-const begin = () => start().catch(fault => {
-  complain(fault.message);
-  setTimeout(begin, 1000);
-});
+// start(), once nobody is in the middle of a change.
+function renewSoon(afterMs = 300) {
+  clearTimeout(state.renewal);
+  state.renewal = setTimeout(() => isBusy() ? renewSoon() : begin(), afterMs);
+}
+
+const tryStart = complaining(start, fault => !fault.isGone || !state.status);
+
+// start(), until it comes.
+const begin = () => tryStart().catch(() => renewSoon(RESTART_MS));
 
 function listen() {
   const complains = promise => promise.catch(fault => complain(fault.message));
