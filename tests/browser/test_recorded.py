@@ -139,6 +139,16 @@ def test_clips_are_asked_for_again_that_alone_could_not_be_had(page, recorder):
                  explain="the list without the clip that is gone")
 
 
+def test_a_card_that_had_the_focus_while_its_clip_was_kept_shows_it_later(page, recorder):
+    browser.run(page, "document.querySelector(`.card[data-id='69'] .play`).focus()")
+    recorder.clips[69].is_kept = 1
+    asked = len(recorder.asked)
+    end_clip(recorder, 70)
+    daemon.wait_for(lambda: any(getattr(each, "count", 0) == 60 for each in recorder.asked[asked:]), browser.PATIENCE_S)
+    browser.run(page, "await new Promise(resolve => setTimeout(resolve, 1000)); document.activeElement.blur()")
+    browser.wait(page, "document.querySelector(`.card[data-id='69'] [aria-pressed=true]`)", explain="a clip that is kept")
+
+
 def test_the_clips_of_events_that_come_late_hide_no_newer_one(server, recorder, driver):
     open_page(driver, server, "#front/plain")
     daemon.wait_for(lambda: recorder.asked, browser.PATIENCE_S)

@@ -205,8 +205,10 @@ async function renew() {
   }
   for (const clip of clips.filter(matches).reverse()) {
     const there = parts.days.querySelector(`.card[data-id="${clip.id}"]`);
-    if (there?.dataset.facts && there.dataset.facts !== JSON.stringify(clip) &&
-        !there.contains(document.activeElement)) {
+    const isOld = there?.dataset.facts && there.dataset.facts !== JSON.stringify(clip);
+    if (isOld && there.contains(document.activeElement)) {
+      there.addEventListener("focusout", renewRecorded, {once: true});
+    } else if (isOld) {
       there.replaceWith(card(clip));
     } else if (!there && clip.id > newest) {
       dayOf(clip, true).prepend(shown(clip));
