@@ -149,6 +149,12 @@ def test_a_card_that_had_the_focus_while_its_clip_was_kept_shows_it_later(page, 
     browser.wait(page, "document.querySelector(`.card[data-id='69'] [aria-pressed=true]`)", explain="a clip that is kept")
 
 
+def test_the_days_that_have_clips_are_asked_for_again(server, recorder, driver):
+    with browser.loads_with(driver, browser.MEDDLE + "failNext('v1/timeline.*steps=1$')"):
+        open_page(driver, server, "#recorded")
+    browser.wait(driver, "[...document.querySelectorAll('.head select')].at(-1)?.options.length > 1", explain="the days")
+
+
 def test_the_clips_of_events_that_come_late_hide_no_newer_one(server, recorder, driver):
     open_page(driver, server, "#front/plain")
     daemon.wait_for(lambda: recorder.asked, browser.PATIENCE_S)

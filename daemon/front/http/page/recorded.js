@@ -20,6 +20,8 @@ let oldest = null;         // id of the last clip that came; null: none did
 let isEnd = false, isAsking = false;
 let missed = "", retry = 0;   // why the list could not be renewed last, and the timer that asks again
 let asked = 0;             // how often the list began anew: answers to an older one are dropped
+let renewals = 0;          // and how often it was renewed since the page began
+let daysRetry = 0;         // the timer that asks for the days again
 
 const dayName = ms => new Date(ms).toLocaleDateString(undefined,
   {weekday: "long", year: "numeric", month: "long", day: "numeric"});
@@ -259,8 +261,12 @@ function options(select, words, chosen, all, nameOf = word => word) {
 
 // Offers the days that have clips.
 async function renewDays() {
-  const days = await daysOfClips().catch(() => [filter.day].filter(Boolean));   // what is wrong, the list tells
-  options(parts.day, days, filter.day, "now", shortName);
+  clearTimeout(daysRetry);
+  try {
+    options(parts.day, await daysOfClips(), filter.day, "now", shortName);
+  } catch {   // what is wrong, the list tells
+    daysRetry = setTimeout(() => state.place === "recorded" && renewDays(), RETRY_MS);
+  }
 }
 
 // How many days there are, how full the disk is, what was lost.
@@ -316,6 +322,7 @@ function build(place, record) {
     end: make("p", {class: "quiet end"}), fault: make("p", {class: "fault", role: "status"}), record: recordButton};
   place.replaceChildren(make("div", {class: "head"}, make("div", {class: "row"}, cameraLabel, regionLabel,
     dayLabel, recordButton), parts.storage), parts.fault, parts.days, parts.end);
+  options(day, [], "", "now");
   document.addEventListener("keydown", walk);
   document.addEventListener("scroll", () => isNearEnd() && more(), {capture: true, passive: true});
 }
