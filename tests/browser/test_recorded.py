@@ -149,6 +149,14 @@ def test_a_card_that_had_the_focus_while_its_clip_was_kept_shows_it_later(page, 
     browser.wait(page, "document.querySelector(`.card[data-id='69'] [aria-pressed=true]`)", explain="a clip that is kept")
 
 
+def test_older_clips_that_did_not_come_are_asked_for_on_the_way_back(page, recorder):
+    browser.run(page, browser.MEDDLE + "failNext('v1/clips.*before')")
+    browser.run(page, "document.querySelector('#clips').scrollTo(0, 1e6); document.querySelector('.end').scrollIntoView()")
+    browser.wait(page, "document.querySelector('#clips > .fault').textContent", explain="the fault")
+    browser.run(page, "location.hash = '#front/plain'; await new Promise(resolve => setTimeout(resolve, 3000)); location.hash = '#recorded'")
+    browser.wait(page, f"{CARDS}.at(-1) === 1 && !document.querySelector('#clips > .fault').textContent", explain="the oldest clip")
+
+
 def test_the_days_that_have_clips_are_asked_for_again(server, recorder, driver):
     with browser.loads_with(driver, browser.MEDDLE + "failNext('v1/timeline.*steps=1$')"):
         open_page(driver, server, "#recorded")

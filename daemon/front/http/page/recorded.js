@@ -226,6 +226,9 @@ async function renewList() {
     if (parts.fault.textContent === missed) {
       tell("");
     }
+    if (isNearEnd()) {
+      more();   // the page that was not had when somebody left
+    }
   } catch (wrong) {
     missed = wrong.message;
     tell(missed);
