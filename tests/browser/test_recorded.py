@@ -139,6 +139,28 @@ def test_clips_are_asked_for_again_that_alone_could_not_be_had(page, recorder):
                  explain="the list without the clip that is gone")
 
 
+def test_a_list_that_comes_late_takes_no_newer_clip_away(page, recorder):
+    browser.run(page, browser.MEDDLE + "keepNext('v1/clips.limit=60')")
+    end_clip(recorder, 70)
+    browser.wait(page, "window.letGo", explain="a question")
+    add_clip(recorder, 71)
+    end_clip(recorder, 71)
+    browser.wait(page, f"{CARDS}[0] === 71", explain="the newer clip")
+    browser.run(page, "letGo(); await new Promise(resolve => setTimeout(resolve, 1000))")
+    assert browser.run(page, f"return {CARDS}[0]") == 71
+
+
+def test_a_list_that_comes_late_does_not_say_that_a_clip_is_not_kept(page, recorder):
+    browser.run(page, browser.MEDDLE + "keepNext('v1/clips.limit=60')")
+    end_clip(recorder, 70)
+    browser.wait(page, "window.letGo", explain="a question")
+    kept = "[...document.querySelectorAll(`.card[data-id='69'] button`)].find(each => /^Kee?p/.test(each.textContent))"
+    browser.run(page, f"{kept}.click()")
+    browser.wait(page, f"{kept}.textContent === 'Kept'", explain="a clip that is kept")
+    browser.run(page, "letGo(); await new Promise(resolve => setTimeout(resolve, 1000))")
+    assert browser.run(page, f"return {kept}.textContent") == "Kept"
+
+
 def test_a_card_that_had_the_focus_while_its_clip_was_kept_shows_it_later(page, recorder):
     browser.run(page, "document.querySelector(`.card[data-id='69'] .play`).focus()")
     recorder.clips[69].is_kept = 1

@@ -48,6 +48,7 @@ function card(clip) {
       try {
         Object.assign(clip, await keepClip(clip, !clip.keep));
         made.replaceWith(card(clip));
+        renewRecorded();   // a list that was asked for before may have taken its place, or still come
       } catch (wrong) {
         fault.textContent = wrong.message;
       }
@@ -190,8 +191,8 @@ function begin() {
 
 // Puts clips that came since the list was asked for in front of it, and removes those that are gone.
 async function renew() {
-  const mine = asked, clips = await listClips({...query(), limit: PAGE});
-  if (mine !== asked) {
+  const mine = asked, turn = ++renewals, clips = await listClips({...query(), limit: PAGE});
+  if (mine !== asked || turn !== renewals) {
     return;
   }
   const all = [...parts.days.querySelectorAll(".card")].map(each => [Number(each.dataset.id), each]);
@@ -316,7 +317,7 @@ function build(place, record) {
       const name = filter.camera || cameras()[0];
       await record(name);
       say(`Recording ${name}`);
-      await renew();
+      renewList();
     } catch (wrong) {
       tell(wrong.message);
     }
