@@ -214,6 +214,17 @@ def test_a_complaint_about_the_timeline_ends_with_its_cause(server, recorder, dr
             assert not browser.run(driver, "return document.getElementById('fault').textContent")
 
 
+def test_a_timeline_that_is_not_seen_is_asked_for_once_it_is(page, recorder):
+    asked = "performance.getEntriesByType('resource').filter(({name}) => /timeline.*steps=\\d\\d/.test(name)).map(({name}) => name.split('steps=')[1])"
+    browser.run(page, "location.hash = '#front/plain'")
+    browser.wait(page, f"{asked}.length", explain="the timeline")
+    browser.run(page, "location.hash = '#recorded'; await new Promise(resolve => setTimeout(resolve, 500))")
+    end_clip(recorder, 70)
+    browser.run(page, "await new Promise(resolve => setTimeout(resolve, 1500))")
+    steps = browser.run(page, f"return {asked}")
+    assert "100" not in steps and len(steps) >= 1, steps
+
+
 @pytest.mark.skipif(browser.NAME != "chromium", reason="Chromium alone takes a time zone")
 def test_days_are_those_of_the_clock_in_summer_and_in_winter(server, recorder, driver):
     for number, begin in ((1, "2026-01-10T23:30"), (2, "2026-07-10T22:30"), (3, "2026-07-12T22:30")):

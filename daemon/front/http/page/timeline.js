@@ -48,6 +48,9 @@ const ask = complaining(get, fault => !fault.isGone && ![401, 503].includes(faul
 
 // Asks for the span that is shown and half of it on each side; while none is shown, once it is.
 async function load() {
+  if (width() <= 0) {
+    return;
+  }
   const fromMs = view.fromMs - view.spanMs / 2, steps = Math.min(STEPS, Math.max(100, 2 * width()));
   const mine = ++asking, toMs = fromMs + 2 * view.spanMs;
   view.asked = {fromMs, toMs};
