@@ -9,6 +9,7 @@ import daemon
 
 DOOR = {"name": "door", "polygon": [[0.1, 0.4], [0.4, 0.4], [0.4, 0.8]], "erode": 0, "start": 0.5, "cooldown_s": 3}
 PAD = {"name": "pad", "polygon": [[0.6, 0.4], [0.9, 0.4], [0.9, 0.8]]}
+LIST = "return document.querySelector('#tab .list').textContent"
 GAIN = '[data-key="cameras.front.views.edges.gain"] input[type=range]'
 CAMERAS = [daemon.camera(views=[{"name": "plain", "view": "camera"}, {"name": "edges", "view": "edges"}],
                          width=320, height=240, regions=[DOOR], privacy=[PAD])]
@@ -43,16 +44,17 @@ def wait_said(page, words):
 @pytest.mark.parametrize("button", ["#tab .list button", ".actions button"])
 def test_a_removed_region_comes_back_with_its_settings(page, button):
     browser.run(page, "document.getElementById('tab-shapes').click()")
+    browser.run(page, browser.HOLD_UNDO)
     before = regions(page)
-    page.find_element(By.CSS_SELECTOR, "[aria-label='Remove door']").click()
+    browser.patiently(lambda: page.find_element(By.CSS_SELECTOR, "[aria-label='Remove door']").click())
     wait_said(page, "door is changed")
     assert "door" not in regions(page)
-    assert "door is removed." in page.find_element(By.CSS_SELECTOR, "#tab .list").text
+    assert "door is removed." in browser.run(page, LIST)
     click(page, button, "Undo")
     wait_said(page, "door is as before")
     assert regions(page) == before
     browser.wait(page, "document.querySelector(\"[aria-label='Remove door']\")", explain="the region in the list")
-    assert "is removed" not in page.find_element(By.CSS_SELECTOR, "#tab .list").text
+    assert "is removed" not in browser.run(page, LIST)
 
 
 def test_an_undo_that_is_refused_stays_and_says_why(server, page):
@@ -63,8 +65,7 @@ def test_an_undo_that_is_refused_stays_and_says_why(server, page):
     front, = server.cameras
     server.reload([{**front, "views": front["views"][:1]}])
     click(page, ".actions button", "Undo")
-    browser.wait(page, "document.querySelector('.actions p.fault')", explain="a refusal")
-    assert "edges" in page.find_element(By.CSS_SELECTOR, ".actions p").text
+    assert "edges" in browser.wait(page, "document.querySelector('.actions p.fault')?.textContent", explain="a refusal")
     server.reload([front])
     browser.wait(page, "document.querySelector('#views [data-path=\"front/edges\"]')", explain="the view again")
     click(page, ".actions button", "Undo")
