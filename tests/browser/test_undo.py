@@ -57,6 +57,14 @@ def test_a_removed_region_comes_back_with_its_settings(page, button):
     assert "is removed" not in browser.run(page, LIST)
 
 
+def test_a_change_that_was_made_is_not_called_refused_where_the_settings_after_it_do_not_come(page):
+    browser.run(page, "location.hash = '#settings/front/edges'")
+    browser.wait(page, f"document.querySelector('{GAIN}')", explain="the gain")
+    browser.run(page, browser.MEDDLE + "failNext('GET v1/config$')")
+    browser.run(page, f"""const slider = document.querySelector('{GAIN}'); slider.value = 2; slider.dispatchEvent(new Event("input"))""")
+    wait_said(page, "gain is changed")
+
+
 def test_an_undo_that_is_refused_stays_and_says_why(server, page):
     browser.run(page, "location.hash = '#settings/front/edges'")
     browser.wait(page, f"document.querySelector('{GAIN}')", explain="the gain")

@@ -82,7 +82,7 @@ class Changes {
       } else {
         this.note({path, value, inverse: said.inverse, atMs: performance.now()});
       }
-      await this.adopt(path);
+      await this.adopt(path).catch(() => {});   // edged tells of the change, and the page asks again then
       this.tell({key, undone: Boolean(undone), warnings: said.warnings});
     } catch (fault) {
       if (undone) {
