@@ -51,6 +51,16 @@ def test_names_are_on_the_picture_and_what_the_file_hides_is_locked(page):
     assert browser.run(page, "return document.querySelectorAll('#shapes ellipse').length") == 4
 
 
+def test_where_settings_come_from_is_asked_for_again(server, driver):
+    driver.get(browser.page_link(server))
+    with browser.loads_with(driver, browser.MEDDLE + "failNext('v1/config/settings')"):
+        driver.get("about:blank")
+        driver.get(f"{server.status()['http']}/#settings/front/plain")
+    browser.wait(driver, "document.getElementById('tab-shapes')", explain="the settings")
+    browser.run(driver, "document.getElementById('tab-shapes').click()")
+    browser.wait(driver, "document.getElementById('tab').textContent.includes('hidden, set in the file')", explain="what the file hides")
+
+
 def test_a_region_gets_another_name_with_its_settings_and_undo_gives_it_back(page):
     before = camera(page)
     press(page, "door")

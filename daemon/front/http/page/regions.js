@@ -8,6 +8,7 @@ import {Shapes} from "./shapes.js";
 import {camera, cameraStatus, state} from "./state.js";
 
 const LISTS = {region: "regions", privacy: "privacy"};
+const RETRY_MS = 2000; // after it could not be learned where settings come from
 const UNDO_MS = 10000; // for so long a shape that was removed has its own button for that
 const HOW = "Click on the picture to add a corner, drag a corner to move it, click on one to remove it. With the " +
   "keyboard: arrows move a corner, + adds one after it, Delete removes it.";
@@ -169,13 +170,17 @@ export function showRegions(tab, svg) {
   hint, list, place, last);
   const again = () => all.find(shape => shape.kind === before?.kind && shape.name === before.name) ?? null;
   show(again());
-  learn().then(() => {
+  const lock = () => learn().then(() => {
     if (list.isConnected && !isDrawing()) {
       const {active} = shapes;
       all = listShapes(config());
       show(all.find(shape => shape.kind === active?.kind && shape.name === active.name) ?? null);
     }
-  }, fault => changes.say(fault.message, true));
+  }, fault => {
+    changes.say(fault.message, true);
+    setTimeout(() => list.isConnected && lock(), RETRY_MS);
+  });
+  lock();
 }
 
 // How much moves now; called each second.
