@@ -37,6 +37,15 @@ def press(page, text):
     browser.run(page, "[...document.querySelectorAll('#tab button, #names button')].find(each => each.textContent === given[0]).click()", text)
 
 
+def write_name(page, name):
+    def write():
+        field = page.find_element(By.ID, "shape-name")
+        field.send_keys(Keys.CONTROL + "a")
+        field.send_keys(name + Keys.ENTER)
+
+    browser.patiently(write)
+
+
 def test_names_are_on_the_picture_and_what_the_file_hides_is_locked(page):
     assert browser.run(page, "return [...document.querySelectorAll('#names .name')].map(each => each.textContent)") == ["door", "pad"]
     assert browser.run(page, """const inside = (a, b) => a.left >= b.left && a.right <= b.right && a.top >= b.top && a.bottom <= b.bottom;
@@ -64,9 +73,7 @@ def test_where_settings_come_from_is_asked_for_again(server, driver):
 def test_a_region_gets_another_name_with_its_settings_and_undo_gives_it_back(page):
     before = camera(page)
     press(page, "door")
-    name = page.find_element(By.ID, "shape-name")
-    name.send_keys(Keys.CONTROL + "a")
-    name.send_keys("gate" + Keys.ENTER)
+    write_name(page, "gate")
     browser.wait(page, "document.querySelector('#names .name').textContent === 'gate'", explain="the new name on the picture")
     now = camera(page)
     assert list(now["regions"]) == ["gate"] and now["regions"]["gate"] == before["regions"]["door"]
@@ -81,9 +88,7 @@ def test_a_name_that_is_taken_or_not_allowed_is_refused_with_the_reason(page):
     press(page, "New region")
     browser.wait(page, "document.querySelector(\"[aria-label='Remove region1']\") && document.getElementById('shape-name')", explain="a region")
     for name, reason in (("door", "There is a door already"), ("my gate", "allowed")):
-        field = page.find_element(By.ID, "shape-name")
-        field.send_keys(Keys.CONTROL + "a")
-        field.send_keys(name + Keys.ENTER)
+        write_name(page, name)
         browser.wait(page, f"document.querySelector('.actions .fault')?.textContent.includes('{reason}')", explain=reason)
         browser.wait(page, "document.querySelector(\"[aria-label='Remove region1']\")", explain="the region")
         if not page.find_elements(By.ID, "shape-name"):
@@ -96,13 +101,13 @@ def test_a_corner_is_removed_by_touch(page):
     page.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
     try:
         press(page, "door")
-        browser.run(page, "await new Promise(resolve => setTimeout(resolve, 300)); scrollTo(0, 0)")
-        x, y = browser.run(page, """const box = document.querySelector("[data-corner='2']").getBoundingClientRect();
-            return [box.left + box.width / 2, box.top + box.height / 2]""")
+        browser.wait(page, "innerWidth === 390 && (scrollTo(0, 0), true)", explain="a phone")
+        left, top, width, height = browser.still_box(page, "[data-corner='2']")
+        x, y = left + width / 2, top + height / 2
         for kind, points in (("touchStart", [{"x": x, "y": y}]), ("touchEnd", [])):
             page.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
         browser.wait(page, "document.querySelector('#names .cut')", explain="the offer beside the corner")
-        page.find_element(By.CSS_SELECTOR, "#names .cut").click()
+        browser.patiently(lambda: page.find_element(By.CSS_SELECTOR, "#names .cut").click())
         daemon.wait_for(lambda: camera(page)["regions"]["door"]["polygon"] == [SQUARE[0], SQUARE[1], SQUARE[3]], browser.PATIENCE_S)
     finally:
         page.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})

@@ -32,33 +32,33 @@ def page(server, driver):
 
 
 def center(driver):
-    return browser.run(driver, """const box = document.getElementById("screen").getBoundingClientRect();
-        return [box.left + box.width / 2, box.top + box.height / 2, box.width]""")
+    left, top, width, height = browser.still_box(driver, "#screen")
+    return left + width / 2, top + height / 2, width
 
 
 def test_the_wheel_zooms_where_the_pointer_is_and_a_double_click_goes_back(page):
     x, y, width = center(page)
     for _ in range(5):
         page.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": "mouseWheel", "x": x + width / 4, "y": y, "deltaX": 0, "deltaY": -100})
-    scale = browser.wait(page, f"{SCALE} > 3 && {SCALE}", explain="a zoomed picture")
     # The point under the pointer stays, and no edge comes into the picture.
-    pane = browser.run(page, "return document.getElementById('pane').getBoundingClientRect().left")
+    scale, pane = browser.wait(page, f"{SCALE} > 3 && [{SCALE}, document.getElementById('pane').getBoundingClientRect().left]",
+                               explain="a zoomed picture")
     assert pane + 0.75 * width * scale == pytest.approx(x + width / 4, abs=2)
     for kind, at in (("mousePressed", x), ("mouseMoved", x + 100), ("mouseMoved", x + 9000), ("mouseReleased", x + 9000)):
         page.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": kind, "x": at, "y": y, "button": "left", "buttons": 1, "clickCount": 1})
-    assert browser.run(page, """const [pane, screen] = ["pane", "screen"].map(id => document.getElementById(id).getBoundingClientRect());
-        return Math.abs(pane.left - screen.left)""") < 2
-    ActionChains(page).double_click(page.find_element("id", "screen")).perform()
-    assert browser.run(page, f"return {SCALE}") == 1
-    ActionChains(page).double_click(page.find_element("id", "screen")).perform()
+    browser.wait(page, """(([pane, screen]) => Math.abs(pane.left - screen.left) < 2)(
+        ["pane", "screen"].map(id => document.getElementById(id).getBoundingClientRect()))""", explain="its left end")
+    browser.double_click(page, "#screen")
+    browser.wait(page, f"{SCALE} === 1", explain="the whole picture")
+    browser.double_click(page, "#screen")
     browser.wait(page, "document.body.matches('.wall')", explain="all cameras")
 
 
 def test_keys_zoom(page):
     ActionChains(page).send_keys("+++").perform()
-    assert browser.run(page, f"return {SCALE}") == pytest.approx(1.4 ** 3, abs=0.01)
+    browser.wait(page, f"Math.abs({SCALE} - 1.4 ** 3) < 0.01", explain="a zoomed picture")
     ActionChains(page).send_keys("0").perform()
-    assert browser.run(page, f"return {SCALE}") == 1
+    browser.wait(page, f"{SCALE} === 1", explain="the whole picture")
 
 
 def test_full_screen_shows_pictures_alone_also_where_the_browser_has_none(page):
@@ -73,7 +73,7 @@ def test_full_screen_shows_pictures_alone_also_where_the_browser_has_none(page):
 
 def test_a_phone_shows_picture_timeline_and_events_first_and_on_its_side_the_picture_alone(page):
     resize(page, 390, 844)
-    browser.wait(page, "matchMedia('(max-width: 60rem)').matches")
+    browser.wait(page, "innerWidth === 390 && matchMedia('(max-width: 60rem) and (pointer: coarse)').matches", explain="a phone")
     order = browser.run(page, """return ["#screen", "#timeline", "#tools", "#events", "#actions"].map(
         each => document.querySelector(each).getBoundingClientRect().top)""")
     assert order == sorted(order)
@@ -82,7 +82,7 @@ def test_a_phone_shows_picture_timeline_and_events_first_and_on_its_side_the_pic
         .map(each => [each.id || each.textContent, each.getBoundingClientRect().height]).filter(([, height]) => height < 30)""") == []
     for place in ("#", "#recorded"):
         browser.run(page, f"location.hash = '{place}'")
-        browser.run(page, "await new Promise(resolve => setTimeout(resolve, 300))")
+        browser.still_box(page, {"#": ".tile", "#recorded": "#clips .head"}[place])
         assert browser.run(page, "return document.documentElement.scrollWidth") <= 390, place
     browser.run(page, "location.hash = '#front/plain'")
     resize(page, 844, 390)
@@ -97,8 +97,8 @@ def test_a_phone_shows_picture_timeline_and_events_first_and_on_its_side_the_pic
 def test_a_tap_enlarges_and_two_fingers_zoom(page):
     resize(page, 390, 844)
     browser.run(page, "location.hash = ''")
-    x, y = browser.wait(page, """(box => box?.width && [box.left + box.width / 2, box.top + box.height / 2])(
-        document.querySelector('.tile[data-camera="back"]')?.getBoundingClientRect())""", explain="the tile")
+    left, top, width, height = browser.still_box(page, ".tile[data-camera=back]")
+    x, y = left + width / 2, top + height / 2
 
     def touch(kind, *points):
         page.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)]})
@@ -111,4 +111,4 @@ def test_a_tap_enlarges_and_two_fingers_zoom(page):
     touch("touchMove", (x - 80, y), (x + 80, y))
     touch("touchMove", (x - 120, y), (x + 120, y))
     touch("touchEnd")
-    assert browser.wait(page, f"{SCALE} > 1 && {SCALE}", explain="a zoomed picture") == pytest.approx(3, abs=0.1)
+    browser.wait(page, f"Math.abs({SCALE} - 3) < 0.1", explain="a zoomed picture")
