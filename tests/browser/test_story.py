@@ -9,6 +9,7 @@ import threading
 
 import numpy as np
 import pytest
+from selenium.common.exceptions import NoSuchElementException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -93,7 +94,13 @@ def find(driver, selector):
 
 def click(driver, selector, text=""):
     """The element of that selector that begins with that text."""
-    next(each for each in driver.find_elements(By.CSS_SELECTOR, selector) if each.text.startswith(text)).click()
+    def do():
+        found = [each for each in driver.find_elements(By.CSS_SELECTOR, selector) if each.text.startswith(text)]
+        if not found:
+            raise NoSuchElementException(f"{selector} {text}")
+        found[0].click()
+
+    browser.patiently(do)
 
 
 def wait_picture(driver):
@@ -115,10 +122,13 @@ def brightness(driver, left=0, top=0, right=1, bottom=1):
 
 def drag_slider(driver, key):
     """From where it is to its right end, as a mouse does."""
-    slider = find(driver, f'[data-key="{".".join(key)}"] input[type=range]')
-    slider.click()
-    ActionChains(driver).click_and_hold(slider).move_by_offset(slider.size["width"] // 4, 0).move_by_offset(
-        slider.size["width"] // 4 - 2, 0).release().perform()
+    def drag():
+        slider = find(driver, f'[data-key="{".".join(key)}"] input[type=range]')
+        slider.click()
+        ActionChains(driver).click_and_hold(slider).move_by_offset(slider.size["width"] // 4, 0).move_by_offset(
+            slider.size["width"] // 4 - 2, 0).release().perform()
+
+    browser.patiently(drag)
 
 
 def draw(driver, button, corners):
@@ -128,6 +138,10 @@ def draw(driver, button, corners):
     width, height = shapes.size["width"], shapes.size["height"]
     for x, y in corners:
         ActionChains(driver).move_to_element_with_offset(shapes, (x - 0.5) * width, (y - 0.5) * height).click().perform()
+
+
+def make_least(driver, key):
+    browser.patiently(lambda: find(driver, f'[data-key="{key}"] input').send_keys(Keys.HOME))
 
 
 def wait_set(driver, *path):
@@ -157,7 +171,7 @@ def test_a_person_logs_in_tunes_draws_keeps_and_finds_it_after_a_restart(server)
         log_in(driver, "pass")
         wait_picture(driver)
         click(driver, "nav a", "Settings")
-        find(driver, '#views [data-path="front/edges"]').click()
+        click(driver, '#views [data-path="front/edges"]')
         wait_picture(driver)
         before = brightness(driver)
         with Reader(server, "front/edges") as reader:
@@ -165,12 +179,12 @@ def test_a_person_logs_in_tunes_draws_keeps_and_finds_it_after_a_restart(server)
             browser.wait(driver, f"(given => {{ {BRIGHTNESS} }})([0, 0, 1, 1]) > 2 * {before}", explain="a brighter picture")
         reader.assert_no_frame_lost()
 
-        find(driver, '#views [data-path="front/plain"]').click()
+        click(driver, '#views [data-path="front/plain"]')
         wait_picture(driver)
         click(driver, "[role=tab]", "Regions")
         draw(driver, "New region", REGION)
         assert len(wait_set(driver, "cameras", "front", "regions", "region1", "polygon", "3")) == 2
-        find(driver, '[data-key="cameras.front.regions.region1.erode"] input').send_keys(Keys.HOME)
+        make_least(driver, "cameras.front.regions.region1.erode")
         browser.wait(driver, """(meter => meter?.value > 0 && meter.high === 1 && / of 1 %$/.test(meter.nextSibling.textContent))(
             document.querySelector("#tab .list meter"))""", explain="how much moves beside what begins an event")
         shown = brightness(driver, *inside(HIDDEN))
@@ -187,9 +201,9 @@ def test_a_person_logs_in_tunes_draws_keeps_and_finds_it_after_a_restart(server)
         server.stop()
         server.start()
         browser.wait(driver, "document.getElementById('login').open", explain="the login after the restart")
+        browser.run(driver, "edged.state.events.length = 0; edged.state.pictures.forEach(each => each.size = [0, 0])")
         log_in(driver, "pass")
         browser.wait(driver, "!document.getElementById('login').open", explain="the login to be taken")
-        browser.run(driver, "edged.state.events.length = 0; edged.state.pictures.forEach(each => each.size = [0, 0])")
         wait_picture(driver)
         found = browser.run(driver, "return (await (await fetch('/v1/config')).json()).cameras.front")
         assert found == kept and found["views"]["edges"]["gain"] > 3 and found["regions"]["region1"]["erode"] == 0
@@ -211,7 +225,7 @@ def test_a_page_without_a_live_picture_asks_for_a_login_that_has_ended(server, p
                      explain="a quiet page")
         server.stop()
         server.start()
-        browser.wait(driver, "document.getElementById('login').open", 30, "the login after the restart")
+        browser.wait(driver, "document.getElementById('login').open", explain="the login after the restart")
         log_in(driver, "pass")
         browser.wait(driver, "!document.getElementById('login').open && !document.getElementById('fault').textContent",
                      explain="the login to be taken")
@@ -249,7 +263,7 @@ def test_without_tls_from_another_address_the_page_plays_mse_and_logs_in_by_the_
         browser.run(driver, "follow('front/plain')")
         browser.wait(driver, "seen.filter(([number]) => number !== null).length > 20", explain="20 frames")
         click(driver, "nav a", "Settings")
-        find(driver, '#views [data-path="front/edges"]').click()
+        click(driver, '#views [data-path="front/edges"]')
         wait_picture(driver)
         before = brightness(driver)
         drag_slider(driver, (*EDGES, "gain"))
@@ -257,7 +271,7 @@ def test_without_tls_from_another_address_the_page_plays_mse_and_logs_in_by_the_
         click(driver, "[role=tab]", "Regions")
         draw(driver, "New region", REGION)
         wait_set(driver, "cameras", "front", "regions", "region1", "polygon", "3")
-        find(driver, '[data-key="cameras.front.regions.region1.erode"] input').send_keys(Keys.HOME)
+        make_least(driver, "cameras.front.regions.region1.erode")
         wait_motion(driver)
         # A browser notes only so many requests, and the page asks its clock by what is noted of one.
         drawn_ms = browser.run(driver, "performance.setResourceTimingBufferSize(0);"
