@@ -198,6 +198,13 @@ def test_the_clips_of_events_that_come_late_hide_no_newer_one(server, recorder, 
     assert browser.run(driver, "return document.getElementById('record').textContent") == "Stop recording"
 
 
+def test_the_clips_of_events_are_asked_for_again_from_a_recorder_that_nobody_wanted_before(server, recorder, driver):
+    refuse = browser.MEDDLE + "for (let i = 0; i < 2; i++) { answerNext('v1/clips.limit=200', 503); }"
+    with browser.loads_with(driver, refuse):
+        open_page(driver, server, "#front/plain")
+    daemon.wait_for(lambda: any(getattr(each, "count", 0) == 200 for each in recorder.asked), browser.PATIENCE_S)
+
+
 def test_a_complaint_about_the_timeline_ends_with_its_cause(server, recorder, driver):
     open_page(driver, server, "#front/plain")
     browser.wait(driver, "edged.state.pictures.get('front/plain')?.drawnMs", explain="a picture")

@@ -56,7 +56,7 @@ const live = new Live(told => {
   if (told.status && state.status) {
     const renew = (all, some, key) => all.map(each => some.find(one => one[key] === each[key]) ?? each);
     state.toldMs = performance.now();
-    takeStatus({...told.status, cameras: renew(state.status.cameras, told.status.cameras, "name"),
+    takeStatus({...state.status, ...told.status, cameras: renew(state.status.cameras, told.status.cameras, "name"),
       mounts: renew(state.status.mounts, told.status.mounts, "path")});
   }
   EVENTS[told.kind]?.(told.event);
@@ -134,6 +134,8 @@ function showRecord() {
 
 const hasRecorder = () => (state.status?.recorder?.state ?? "off") !== "off";
 
+let clipsRetry = 0;   // a timer
+
 // Asks for the clips, once for all that changes within half a second: the events begin with hundreds of clips that
 // have ended.
 function clipsChanged(afterMs) {
@@ -153,7 +155,11 @@ function clipsChanged(afterMs) {
       if (isAwaited()) {
         clipsChanged(AGAIN_MS);
       }
-    }, () => (hasRecorder() || isAwaited()) && !document.hidden && clipsChanged(RETRY_MS));
+    }, () => {
+      state.askedMs = -Infinity;   // a recorder that nobody wanted before shows only in the next status
+      clearTimeout(clipsRetry);
+      clipsRetry = setTimeout(() => (hasRecorder() || isAwaited()) && !document.hidden && clipsChanged(0), RETRY_MS);
+    });
   }, dueMs - nowMs);
 }
 
