@@ -62,7 +62,8 @@ def add_clip(recorder, number, **facts):
 
 
 def end_clip(recorder, number):
-    """As the recorder tells of it."""
+    """As the recorder tells of it, once edged has asked it for something."""
+    assert recorder.connected.wait(browser.PATIENCE_S)
     clip = STRUCTS["clip"].from_buffer_copy(recorder.clips.get(number) or recorder.clips[70])
     for clip.id, clip.is_open in ((number, 1), (number, 0)):
         recorder._send("RECORD_CLIP", clip)
@@ -187,7 +188,6 @@ def test_the_days_that_have_clips_are_asked_for_again(server, recorder, driver):
 
 def test_the_clips_of_events_that_come_late_hide_no_newer_one(server, recorder, driver):
     open_page(driver, server, "#front/plain")
-    daemon.wait_for(lambda: recorder.asked, browser.PATIENCE_S)
     browser.run(driver, browser.MEDDLE + "keepNext('v1/clips.limit=200')")
     end_clip(recorder, 70)
     browser.wait(driver, "window.letGo", explain="a question")

@@ -60,6 +60,7 @@ class Recorder:
         self.running = threading.Event()  # while it is not set nothing is answered
         self.running.set()
         self.sending = threading.Lock()
+        self.connected = threading.Event()
         self.listening = socket.socket(socket.AF_UNIX)
         self.listening.bind(str(path))
         self.listening.listen()
@@ -83,6 +84,7 @@ class Recorder:
                 return
             with connection:
                 self.connection = connection
+                self.connected.set()
                 over = threading.Event()
                 threading.Thread(target=self._report, args=(connection, over), daemon=True).start()
                 try:
