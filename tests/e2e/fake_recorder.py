@@ -91,6 +91,7 @@ class Recorder:
                     self._talk()
                 except OSError:
                     over.set()  # edged has hung up
+                    self.connected.clear()
 
     def _report(self, connection, over):
         """The state each second, without which edged hangs up after 10 s."""
@@ -114,6 +115,13 @@ class Recorder:
         payload = b"".join(map(bytes, pieces))
         with self.sending:
             (to or self.connection).sendall(bytes(Header(TYPE[name], 0, len(payload))) + payload)
+
+    def tell(self, name, *pieces):
+        """Whether edged was told, which may hang up on a busy machine and ask for the recorder again."""
+        try:
+            return self.connected.is_set() and not self._send(name, *pieces)
+        except OSError:
+            return False
 
     def _talk(self):
         while True:
