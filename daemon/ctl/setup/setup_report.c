@@ -16,7 +16,7 @@
 // Beside /CAMERA/VIEW, the first view of the first camera has this path.
 #define ALIAS "edges"
 
-// What runs
+// The service
 // ---------------------------------------------------------------------
 
 // How long a camera may take to deliver its first picture, and the recorder to look at its folder.

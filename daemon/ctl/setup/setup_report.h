@@ -1,11 +1,12 @@
-// What `edgectl setup` says at its end.
+// The last words of `edgectl setup`.
 #pragma once
 
 #include "daemon/ctl/setup/setup_answers.h"
 #include "daemon/ctl/setup/setup_config.h"
 
-// What the first camera of the service that was started delivers, why nothing is recorded, and what
-// is kept over the file. Waits for each that is not known yet, up to 20 s together.
+// The service that was started: the picture that its first camera delivers, why nothing is
+// recorded, and the settings that are kept over the file. Waits up to 20 s for what is not known
+// yet.
 void setup_report_running(const struct config *config);
 // Where viewers, browsers and recorders find it, and with which users.
 void setup_report_addresses(const struct setup_config *config, const struct setup_answers *answers);
