@@ -1,11 +1,12 @@
 // `edgectl status`: what the running edged does, as tables or as its JSON; `edgectl reload`, which
 // has it load its configuration again, and prints the verdict; and `edgectl page`, which prints the
 // address of its page.
-#include "daemon/ctl/commands.h"
+#include "daemon/ctl/status.h"
 
 #include "daemon/client/client.h"
 #include "daemon/common/json.h"
 #include "daemon/ctl/arguments.h"
+#include "daemon/ctl/commands.h"
 #include "daemon/ctl/table.h"
 
 #include <stdbool.h>
@@ -82,8 +83,7 @@ static void print_configuration(JsonObject *status)
         printf("  %s\n", json_node_get_string(item->data));
 }
 
-// Prints the values that are not from the file, as `edged --check` does, where this user may know.
-static void print_settings(const struct client *client)
+void status_print_settings(const struct client *client, const char *title)
 {
     _cleanup_(cleanup_free) char *body = NULL;
     g_autoptr(JsonObject) reply = NULL;
@@ -94,6 +94,8 @@ static void print_settings(const struct client *client)
         return;
     }
     settings = get_list(reply, "settings");
+    if (settings)
+        fputs(title, stdout);
     for (GList *item = settings; item; item = item->next) {
         JsonObject *one = json_node_get_object(item->data);
         g_autofree char *running = json_text(json_object_get_member(one, "running"), false);
@@ -406,7 +408,7 @@ static int ask(int argc, char **argv, const struct question *question)
     } else {
         question->print(reply);
         if (question->print == print_status)
-            print_settings(client);
+            status_print_settings(client, "");
     }
     return !question->posted || get_boolean(reply, "successful") ? 0 : 1;
 }

@@ -4,7 +4,7 @@ parsed, something fails, is reloaded or attacked; and of tests that run the same
 import pytest
 
 HOSTILE = ("bad_input", "cameras", "confinement", "describe", "doctor", "endings", "events", "faults", "http", "http_video", "live_config",
-           "mask", "multicast", "onvif", "passwd", "raw", "reload", "rtp", "rtsp_attacks", "rtsp_protocol", "rtsp_recorded",
+           "mask", "multicast", "onvif", "onvif_discovery", "passwd", "raw", "reload", "rtp", "rtsp_attacks", "rtsp_protocol", "rtsp_recorded",
            "rtsp_source", "rtsps", "set_file", "setup", "setup_answers", "support", "users", "v4l2")
 # Of these, the ones that show something else without a sanitizer: what a process may do, how much memory it
 # takes. .ci/run has `make check` run them again, and leaves the other hostile ones to `make asan`.

@@ -148,7 +148,6 @@ def test_a_picture_of_the_motion_is_kept(edged, broker, run, tmp_path):
         for _ in range(30):
             if picture := broker.kept(f"{BASE}/front/snapshot"):
                 return picture
-            time.sleep(0.1)
         return None
 
     picture = daemon.wait_for(moves_anew)

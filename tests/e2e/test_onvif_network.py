@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import daemon
-from test_onvif import probe
+from test_onvif_discovery import probe
 from two_machines import ELSEWHERE, OTHER, OWN, network, there  # noqa: F401
 
 ASK_FROM = """

@@ -2,9 +2,9 @@
 
 #include "daemon/client/client.h"
 #include "daemon/common/host_address.h"
-#include "daemon/common/json.h"
 #include "daemon/common/log.h"
 #include "daemon/common/standard_output.h"
+#include "daemon/ctl/status.h"
 #include "daemon/ctl/users/onvif_user.h"
 
 #include <arpa/inet.h>
@@ -102,28 +102,10 @@ static void print_kept(const struct config *config)
 {
     const struct client_options where = {.socket = config->control.socket};
     _cleanup_(client_cleanup) struct client *client = NULL;
-    _cleanup_(cleanup_free) char *body = NULL;
-    g_autoptr(JsonObject) reply = NULL;
-    g_autoptr(GList) settings = NULL;
-    bool is_first = true;
 
-    if (client_new(&where, NULL, &client) < 0 ||
-        client_get(client, "/v1/config/settings", NULL, &body) < 0 ||
-        client_parse(body, NULL, &reply) < 0) {
-        return;
-    }
-    settings = get_list(reply, "settings");
-    for (GList *item = settings; item; item = item->next) {
-        JsonObject *one = json_node_get_object(item->data);
-        g_autofree char *running = json_text(json_object_get_member(one, "running"), false);
-
-        if (strcmp(get_string(one, "from"), "kept") != 0)
-            continue;
-        if (is_first)
-            puts("\nKept over the file, until `edgectl unset KEY`:\n");
-        printf("  %s = %s\n", get_string(one, "key"),
-               strcmp(running, "null") == 0 ? "nothing" : running);
-        is_first = false;
+    if (client_new(&where, NULL, &client) == 0) {
+        status_print_settings(client,
+                              "\nThese count over the file, until `edgectl unset KEY`:\n\n");
     }
 }
 
